@@ -1,0 +1,76 @@
+package jcs_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/holdpoint/holdpoint/jcs"
+)
+
+// sample is JSON of about n bytes with what tool arguments have: short names,
+// prose, escapes, numbers, nesting, members out of order.
+func sample(n int) []byte {
+	var b strings.Builder
+	b.WriteString(`{"rows":[`)
+	for i := 0; b.Len() < n-160; i++ {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"path":"src/pkg/file%d.go","line":%d,"ratio":%d.25,"ok":true,"body":"a line of text\nand a second, longer one with \"quotes\"","tags":["x","é"]}`, i, i*7, i)
+	}
+	b.WriteString(`],"id":"tc-1"}`)
+	return []byte(b.String())
+}
+
+func TestAllocations(t *testing.T) {
+	in := sample(4 << 10)
+	dst := make([]byte, 0, 2*len(in))
+	if n := testing.AllocsPerRun(200, func() {
+		if _, err := jcs.Canonicalize(dst, in, jcs.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 0 {
+		t.Errorf("Canonicalize allocates %v times", n)
+	}
+	if n := testing.AllocsPerRun(200, func() { jcs.Check(in, jcs.Options{}) }); n > 0 {
+		t.Errorf("Check allocates %v times", n)
+	}
+	if n := testing.AllocsPerRun(200, func() { jcs.Digest(in) }); n > 1 { // the returned string
+		t.Errorf("Digest allocates %v times", n)
+	}
+}
+
+func BenchmarkCanonicalize(b *testing.B) {
+	for _, size := range []int{100, 1 << 10, 20 << 10, 1 << 20} {
+		in := sample(size)
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			dst := make([]byte, 0, 2*len(in))
+			b.SetBytes(int64(len(in)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := jcs.Canonicalize(dst, in, jcs.Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	in := sample(1 << 10)
+	b.SetBytes(int64(len(in)))
+	b.ReportAllocs()
+	for b.Loop() {
+		jcs.Check(in, jcs.Options{})
+	}
+}
+
+func BenchmarkDigest(b *testing.B) {
+	in := sample(1 << 10)
+	b.SetBytes(int64(len(in)))
+	b.ReportAllocs()
+	for b.Loop() {
+		jcs.Digest(in)
+	}
+}
