@@ -1,0 +1,5 @@
+//go:build !unix
+
+package hookwire
+
+func homeOf(int) (string, error) { return "", ErrNoHome }

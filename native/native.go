@@ -1,0 +1,85 @@
+// Package native is what the adapters of agents' own hook dialects share: the
+// call that comes in, the decoded event and the verdict that goes out. Each
+// dialect is a package of its own below this one; all of them have
+//
+//	Decode(call *native.Call, o native.Options) (*native.Decoded, error)
+//	Encode(event string, v native.Verdict) refuse.Answer
+//
+// An adapter keeps no state, does no I/O and may be called concurrently.
+package native
+
+import "github.com/holdpoint/holdpoint/ahp"
+
+// A Call is one start of an agent's hook, as the hook client hands it on.
+type Call struct {
+	Event   string            // the event's name on the hook's command line; may be empty
+	CWD     string            // the client's working directory; may be empty
+	Env     map[string]string // the agent's project variables, already allow-listed
+	Payload []byte            // the hook's stdin; a decoded event refers to it, so it must not change
+}
+
+// Options says how to decode. The zero value is usable.
+type Options struct {
+	MaxBytes int // of the payload; 0 means [DefaultMaxBytes]
+	MaxDepth int // of nesting; 0 means [DefaultMaxDepth]
+
+	// Native adds the agent's own payload to the event (V-NAT-1: off by default).
+	Native bool
+
+	// ID, Source and Time are copied into the event: an adapter has no clock.
+	ID, Source, Time string
+}
+
+// The default limits of a payload.
+const (
+	DefaultMaxBytes = 8 << 20
+	DefaultMaxDepth = 128
+)
+
+// Disposition says what a gateway does with a native event.
+type Disposition string
+
+// The dispositions. The zero value is none of them and is treated as [Decide].
+const (
+	Decide  Disposition = "decide"  // ask the policy; the agent waits
+	Observe Disposition = "observe" // tell observers; the answer is empty
+	Ignore  Disposition = "ignore"  // nothing in AHP 0.1 fits; counted, the answer is empty
+)
+
+// Decoded is what a payload says.
+type Decoded struct {
+	Disposition Disposition
+
+	// EventName is the native event at which the agent stands, the one to
+	// encode the answer for: the payload's, which the agent itself wrote, or the
+	// command line's where the payload has none. Empty when neither says.
+	EventName string
+
+	// Mismatch reports that payload and command line name different events.
+	Mismatch bool
+
+	// Event is the AHP event, with everything but the workspace roots; nil with
+	// [Ignore] and with an error.
+	Event *ahp.Event
+
+	// NamedRoots are the workspace roots that the agent names, unchecked; the
+	// first argument of [FindRoots].
+	NamedRoots []string
+
+	Turn string // the agent's id of the turn; empty where it gives none
+}
+
+// Decision is what became of an operation.
+type Decision string
+
+// The decisions. The zero value is treated as [Denied].
+const (
+	Proceed Decision = "proceed" // no objection: the agent's own permissions go on
+	Denied  Decision = "denied"
+)
+
+// A Verdict is what an agent is told. The zero Verdict is a refusal.
+type Verdict struct {
+	Decision Decision
+	Reason   string // shown to the model when denied; made fit to show by the adapter
+}
