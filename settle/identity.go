@@ -1,0 +1,72 @@
+package settle
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/jcs"
+)
+
+// Identity is the identity of the operation that ev stands for: "sha256:" over
+// the canonical JSON (RFC 8785) of {cwd, input, kind, name, roots}, so that the
+// same call in the same place has the same identity however it was spelled.
+// Where the input has no canonical form (integers that a double cannot carry,
+// say) it is "raw-sha256:" over the bytes, so that two different inputs never
+// share one (design decision 8). It is empty for an event without a tool.
+func Identity(ev *ahp.Event) string {
+	if ev.Tool == nil {
+		return ""
+	}
+	t := ev.Tool
+	n := 96 + len(t.Name) + len(t.Input) + len(ev.Session.CWD)
+	for _, r := range ev.Session.WorkspaceRoots {
+		n += len(r) + 8
+	}
+	b := make([]byte, 0, n)
+	b = append(b, `{"cwd":`...)
+	var bad bool
+	b, bad = quote(b, ev.Session.CWD, bad)
+	b = append(b, `,"input":`...)
+	if len(t.Input) == 0 {
+		b = append(b, "null"...)
+	} else {
+		b = append(b, t.Input...)
+	}
+	b = append(b, `,"kind":`...)
+	b, bad = quote(b, string(t.Kind), bad)
+	b = append(b, `,"name":`...)
+	b, bad = quote(b, t.Name, bad)
+	b = append(b, `,"roots":`...)
+	if ev.Session.WorkspaceRoots == nil {
+		b = append(b, "null"...) // unknown roots are not the same as no roots
+	} else {
+		b = append(b, '[')
+		for i, r := range ev.Session.WorkspaceRoots {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b, bad = quote(b, r, bad)
+		}
+		b = append(b, ']')
+	}
+	b = append(b, '}')
+	if !bad {
+		if d, err := jcs.Digest(b); err == nil {
+			return d
+		}
+	}
+	return jcs.RawDigest(b)
+}
+
+// quote appends s as a JSON string. Bytes that are not UTF-8 have no JSON form:
+// they are kept apart by their Go escapes, and the text counts as not canonical.
+func quote(b []byte, s string, bad bool) ([]byte, bool) {
+	n := len(b)
+	b, err := jsontext.AppendQuote(b, s)
+	if err != nil {
+		return strconv.AppendQuote(b[:n], s), true
+	}
+	return b, bad
+}

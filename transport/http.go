@@ -1,0 +1,294 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/holdpoint/holdpoint/ahp"
+)
+
+const (
+	mediaType        = "application/json"
+	maxHeaderBytes   = 64 << 10
+	maxIdlePerServer = 32
+	idleTimeout      = 90 * time.Second
+)
+
+// httpCarrier posts each frame (AHP-HTTP-001). It uses the round tripper itself:
+// nothing follows redirects (V-HTTP-5) or keeps cookies.
+type httpCarrier struct {
+	url       *url.URL
+	tokenEnv  string
+	lookupEnv func(string) (string, bool)
+	rt        *http.Transport
+	max       int
+	plain     http.Header // headers of a request without a token; shared, never written
+
+	mu     sync.Mutex
+	closed bool
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+func newHTTP(b *ahp.Backend, t *ahp.HTTPTransport, o Options) (*httpCarrier, error) {
+	u, err := CheckURL(t.URL)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.ID, err)
+	}
+	c := &httpCarrier{
+		url: u, lookupEnv: o.LookupEnv, max: o.MaxAnswerBytes,
+		plain: http.Header{
+			"Content-Type": {mediaType},
+			"Accept":       {mediaType},
+			"User-Agent":   {"holdpoint"},
+		},
+	}
+	if b.Auth != nil {
+		c.tokenEnv = b.Auth.TokenEnv
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	dialer := &net.Dialer{}
+	if u.Scheme == "http" {
+		dialer.ControlContext = onlyLoopback
+	}
+	c.rt = &http.Transport{
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
+		DisableCompression:     true, // the bound is on what arrives
+		MaxIdleConns:           maxIdlePerServer,
+		MaxIdleConnsPerHost:    maxIdlePerServer,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+	}
+	if o.Proxy != nil {
+		c.rt.Proxy = http.ProxyURL(o.Proxy)
+		dialer.ControlContext = nil // the proxy decides where it connects
+	}
+	return c, nil
+}
+
+// CheckURL parses the URL of an HTTP backend: absolute, https, or http on
+// loopback only (V-TLS-1, V-TLS-2), without user information, which would be a
+// literal credential (V-REG-3). Its errors do not quote the URL.
+func CheckURL(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Host == "" || u.Hostname() == "":
+		return nil, errors.New("url: not an absolute http or https URL")
+	case u.User != nil:
+		return nil, errors.New("url: holds user information; use authentication with tokenEnv")
+	case u.Fragment != "":
+		return nil, errors.New("url: has a fragment")
+	case u.Scheme == "https":
+		return u, nil
+	case u.Scheme == "http" && loopbackName(u.Hostname()):
+		return u, nil
+	case u.Scheme == "http":
+		return nil, errors.New("url: plain http to a host that is not loopback; use https")
+	}
+	return nil, errors.New("url: scheme is neither http nor https")
+}
+
+func loopbackName(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Unmap().IsLoopback()
+}
+
+// onlyLoopback refuses to connect anywhere else, so that a name server cannot
+// move "localhost" and the plain text with it.
+func onlyLoopback(_ context.Context, _, address string, _ syscall.RawConn) error {
+	a, err := netip.ParseAddrPort(address)
+	if err != nil || !a.Addr().Unmap().IsLoopback() {
+		return errNotLoopback
+	}
+	return nil
+}
+
+var (
+	errNotLoopback = errors.New("the name led to an address that is not loopback")
+	errNoToken     = errors.New("the variable of the bearer token is not set")
+	errBadToken    = errors.New("the bearer token holds characters that no header may hold")
+	errMediaType   = errors.New("the media type is not application/json")
+	errTooLong     = errors.New("the answer exceeds the size limit")
+	errStatus      = errors.New("the status is not a success")
+)
+
+func (c *httpCarrier) Ask(ctx context.Context, x *Exchange) *ahp.Failure {
+	resp, done, f := c.post(ctx, x.Frame)
+	if f != nil {
+		return f
+	}
+	defer done()
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK { // V-HTTP-2, V-HTTP-4
+		return statusFailure(resp.StatusCode)
+	}
+	// A charset parameter does no harm (V-HTTP-1).
+	if ct := resp.Header.Get("Content-Type"); ct != mediaType {
+		if mt, _, err := mime.ParseMediaType(ct); err != nil || mt != mediaType {
+			return &ahp.Failure{Class: ahp.FailMalformed, Err: errMediaType}
+		}
+	}
+	buf := buffers.Get().(*bytes.Buffer)
+	defer putBuffer(buf)
+	if resp.ContentLength > int64(c.max) {
+		return &ahp.Failure{Class: ahp.FailMalformed, Err: errTooLong}
+	}
+	if _, err := buf.ReadFrom(io.LimitReader(resp.Body, int64(c.max)+1)); err != nil {
+		return c.failed(ctx, err)
+	}
+	if buf.Len() > c.max {
+		return &ahp.Failure{Class: ahp.FailMalformed, Err: errTooLong}
+	}
+	if ctx.Err() != nil {
+		return ended(ctx)
+	}
+	return x.Accept(buf.Bytes())
+}
+
+func (c *httpCarrier) Tell(ctx context.Context, frame []byte) *ahp.Failure {
+	resp, done, f := c.post(ctx, frame)
+	if f != nil {
+		return f
+	}
+	defer done()
+	defer resp.Body.Close()
+	// 200 is no acceptance of a notification (V-AMB-5).
+	if resp.StatusCode != http.StatusAccepted && resp.StatusCode != http.StatusNoContent {
+		return statusFailure(resp.StatusCode)
+	}
+	// Drained, so that the connection can be used again; the bound is on what a
+	// peer can make us read for nothing.
+	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
+	return nil
+}
+
+// statusFailure is the failure of a status. 413 is the one that the event itself
+// causes: an event that was padded past a backend's limit must not get through
+// where the policy is fail-open.
+func statusFailure(status int) *ahp.Failure {
+	if status == http.StatusRequestEntityTooLarge {
+		return &ahp.Failure{Class: ahp.FailEvent, Code: status, Err: errStatus}
+	}
+	return &ahp.Failure{Class: ahp.FailHTTPStatus, Code: status, Err: errStatus}
+}
+
+// post sends one frame. When it returns no failure the caller closes the body
+// and then calls done.
+func (c *httpCarrier) post(ctx context.Context, frame []byte) (*http.Response, func(), *ahp.Failure) {
+	header := c.plain
+	if c.tokenEnv != "" {
+		// Read now, so that a rotated token is used at once, and before anything
+		// is sent: there is no way on without it (V-AUTH-1, V-AMB-14).
+		token, _ := c.lookupEnv(c.tokenEnv)
+		if token == "" {
+			return nil, nil, &ahp.Failure{Class: ahp.FailCredential, Err: errNoToken}
+		}
+		if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+			return nil, nil, &ahp.Failure{Class: ahp.FailCredential, Err: errBadToken}
+		}
+		header = c.plain.Clone()
+		header.Set("Authorization", "Bearer "+token)
+	}
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil, nil, &ahp.Failure{Class: ahp.FailShutdown, Err: errClosed}
+	}
+	c.wg.Add(1)
+	c.mu.Unlock()
+
+	req := (&http.Request{
+		Method: http.MethodPost, URL: c.url, Host: c.url.Host, Header: header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		ContentLength: int64(len(frame)),
+		Body:          io.NopCloser(bytes.NewReader(frame)),
+		GetBody: func() (io.ReadCloser, error) {
+			return io.NopCloser(bytes.NewReader(frame)), nil
+		},
+	}).WithContext(ctx)
+	resp, err := c.rt.RoundTrip(req)
+	if err != nil {
+		c.wg.Done()
+		return nil, nil, c.failed(ctx, err)
+	}
+	return resp, c.wg.Done, nil
+}
+
+// failed classes an error of the HTTP library. Its text may quote what the peer
+// sent, so only texts of our own and of the operating system go on.
+func (c *httpCarrier) failed(ctx context.Context, err error) *ahp.Failure {
+	if ctx.Err() != nil {
+		return ended(ctx)
+	}
+	var (
+		errno  syscall.Errno
+		dns    *net.DNSError
+		cert   *tls.CertificateVerificationError
+		auth   x509.UnknownAuthorityError
+		alert  tls.AlertError
+		rec    tls.RecordHeaderError
+		netErr net.Error
+	)
+	text := "not an HTTP answer"
+	class := ahp.FailMalformed
+	is := func(t string) { text, class = t, ahp.FailConnection }
+	switch {
+	case errors.As(err, &errno):
+		is(errno.Error())
+	case errors.As(err, &dns):
+		is("the host name was not found")
+	case errors.As(err, &cert), errors.As(err, &auth):
+		is("the server's certificate is not trusted")
+	case errors.As(err, &alert), errors.As(err, &rec):
+		is("the TLS handshake failed")
+	case errors.Is(err, errNotLoopback):
+		is(errNotLoopback.Error())
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+		is("the connection ended early")
+	case errors.As(err, &netErr):
+		is("the connection failed")
+	}
+	return &ahp.Failure{Class: class, Err: errors.New(text)}
+}
+
+// Close waits for the exchanges under way, whose contexts their caller ends, or
+// for ctx.
+func (c *httpCarrier) Close(ctx context.Context) error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.cancel()
+	c.rt.CloseIdleConnections()
+	err := waitGroup(ctx, &c.wg, "an HTTP exchange did not end")
+	c.rt.CloseIdleConnections()
+	return err
+}
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// putBuffer keeps buffers of common size only: one huge answer must not stay.
+func putBuffer(b *bytes.Buffer) {
+	if b.Cap() <= 64<<10 {
+		b.Reset()
+		buffers.Put(b)
+	}
+}

@@ -1,0 +1,117 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/holdpoint/holdpoint/ahp"
+)
+
+// local calls a function in this process. Each call runs in a goroutine of its
+// own: a function that does not return in time must not hold the decision.
+type local struct {
+	f      Local
+	ctx    context.Context // ends with Close; calls get theirs joined to it
+	cancel context.CancelFunc
+	mu     sync.Mutex
+	closed bool
+	wg     sync.WaitGroup
+}
+
+func newLocal(f Local) *local {
+	l := &local{f: f}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	return l
+}
+
+type localAnswer struct {
+	frame []byte
+	err   error
+}
+
+var (
+	errPanicked = errors.New("the local backend panicked")
+	errLocal    = errors.New("the local backend returned an error")
+	errClosed   = errors.New("the carrier is closed")
+)
+
+func (l *local) Ask(ctx context.Context, x *Exchange) *ahp.Failure {
+	answer, f := l.call(ctx, x.Frame)
+	if f != nil {
+		return f
+	}
+	if ctx.Err() != nil {
+		return ended(ctx)
+	}
+	return x.Accept(answer)
+}
+
+func (l *local) Tell(ctx context.Context, frame []byte) *ahp.Failure {
+	_, f := l.call(ctx, frame)
+	return f
+}
+
+func (l *local) call(ctx context.Context, frame []byte) ([]byte, *ahp.Failure) {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil, &ahp.Failure{Class: ahp.FailShutdown, Err: errClosed}
+	}
+	l.wg.Add(1)
+	l.mu.Unlock()
+
+	done := make(chan localAnswer, 1)
+	go func() {
+		defer l.wg.Done()
+		done <- l.run(ctx, frame)
+	}()
+	select {
+	case a := <-done:
+		if a.err == nil {
+			return a.frame, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ended(ctx)
+		}
+		var f *ahp.Failure
+		if errors.As(a.err, &f) {
+			c := *f // the caller fills in the backend
+			return nil, &c
+		}
+		return nil, &ahp.Failure{Class: ahp.FailInternal, Err: a.err}
+	case <-ctx.Done():
+		return nil, ended(ctx)
+	case <-l.ctx.Done():
+		return nil, &ahp.Failure{Class: ahp.FailShutdown, Err: errClosed}
+	}
+}
+
+// run calls the function. Neither a panic's value nor an error's text goes any
+// further: they may quote the event.
+func (l *local) run(ctx context.Context, frame []byte) (a localAnswer) {
+	defer func() {
+		if recover() != nil {
+			a = localAnswer{err: &ahp.Failure{Class: ahp.FailInternal, Err: errPanicked}}
+		}
+	}()
+	frame, err := l.f(ctx, frame)
+	if err != nil {
+		var f *ahp.Failure
+		if errors.As(err, &f) {
+			return localAnswer{err: f}
+		}
+		return localAnswer{err: errLocal}
+	}
+	return localAnswer{frame: frame}
+}
+
+// Close waits for the calls under way, or for ctx. A function that does not
+// return cannot be ended: Close says so with an error.
+func (l *local) Close(ctx context.Context) error {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.cancel()
+	return waitGroup(ctx, &l.wg, "a local backend did not return")
+}
