@@ -10,9 +10,11 @@ var (
 	ErrSocketPath      = errors.New("hookwire: the socket's path is not a clean absolute path of at most 100 bytes")
 )
 
+const maxPathBytes = 4096
+
 // checkPath accepts a clean absolute slash path that names something in a folder.
 func checkPath(path string) error {
-	if len(path) > MaxSocketPathBytes || len(path) < 4 || path[0] != '/' {
+	if len(path) > maxPathBytes || len(path) < 4 || path[0] != '/' {
 		return ErrSocketPath
 	}
 	start := 1

@@ -16,6 +16,9 @@ import (
 // [ErrSocketUntrusted]. The peer's uid is checked apart, after the connection
 // ([PeerUID]): between this check and the connection nothing is held.
 func CheckSocket(path string, uid int) error {
+	if len(path) > MaxSocketPathBytes {
+		return ErrSocketPath
+	}
 	if err := CheckDir(path, uid); err != nil {
 		return err
 	}
@@ -30,7 +33,8 @@ func CheckSocket(path string, uid int) error {
 }
 
 // CheckDir is the part of [CheckSocket] that concerns the folder of path and
-// those above it. A gateway calls it before it listens at path.
+// those above it. A gateway calls it before it listens at path; the length of
+// path is not checked.
 func CheckDir(path string, uid int) error {
 	if err := checkPath(path); err != nil {
 		return err

@@ -52,7 +52,8 @@ type Decoded struct {
 
 	// EventName is the native event at which the agent stands, the one to
 	// encode the answer for: the payload's, which the agent itself wrote, or the
-	// command line's where the payload has none. Empty when neither says.
+	// command line's where the payload has none (refuse.Where has the rule). Empty
+	// when neither says.
 	EventName string
 
 	// Mismatch reports that payload and command line name different events.

@@ -98,7 +98,7 @@ func (d *Dialect) Decode(call *native.Call, o native.Options) (*native.Decoded, 
 		}
 	}
 	if name != "" {
-		out.EventName = name
+		out.EventName = refuse.Where(d.Agent, call.Event, name)
 		out.Mismatch = call.Event != "" && call.Event != name
 	}
 	typ, known := d.Events[out.EventName]

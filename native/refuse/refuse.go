@@ -47,6 +47,33 @@ func Refusable(agent, event string) bool {
 	return false
 }
 
+// Where returns the event at which an agent stands when its hook's command line
+// says one thing and the payload another; either may be empty. The payload is
+// right, for the agent wrote it, and a hook that was installed for PreToolUse but
+// stands at Stop must not block. A name in the payload that is not known outranks
+// nothing that can be refused: it may be such an event under a new name.
+func Where(agent, commandLine, payload string) string {
+	if payload == "" || Refusable(agent, commandLine) && !knownEvent(payload) {
+		return commandLine
+	}
+	return payload
+}
+
+// knownEvent reports whether event is in the contract's lists (NA-CC-10,
+// NA-CX-10).
+func knownEvent(event string) bool {
+	switch event {
+	case "PreToolUse", "PermissionRequest", "UserPromptSubmit",
+		"SessionStart", "Setup", "UserPromptExpansion", "PermissionDenied", "PostToolUse", "PostToolUseFailure",
+		"PostToolBatch", "Notification", "MessageDisplay", "SubagentStart", "SubagentStop", "TaskCreated",
+		"TaskCompleted", "TeammateIdle", "Stop", "StopFailure", "InstructionsLoaded", "ConfigChange", "CwdChanged",
+		"DirectoryAdded", "FileChanged", "WorktreeCreate", "WorktreeRemove", "PreCompact", "PostCompact",
+		"Elicitation", "ElicitationResult", "SessionEnd", "PreModelSwitch", "PostModelSwitch", "Interrupt":
+		return true
+	}
+	return false
+}
+
 // For returns the refusal of event with the given reason, made fit to show by
 // [Line]. The second result is false, and the answer says "no objection", when
 // the event cannot be refused.

@@ -1,0 +1,5 @@
+//go:build !hookpanic
+
+package main
+
+func testHook(string) {}
