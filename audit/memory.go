@@ -277,7 +277,7 @@ func (m *Memory) Retain(ctx context.Context, p Policy) (Pruned, error) {
 // boundary returns the ID before which p wants entries to go, and why. Entries
 // about pruning are no reason to prune, or every call would replace the last.
 func (m *Memory) boundary(p Policy) (to ID, reason string, err error) {
-	bytes, others := m.bytes, 0
+	bytes, others := m.bytes+256, 0 // the entry about it needs room too
 	for to = m.kept; to < ID(len(m.leaves)); to++ {
 		e, err := ParseLeaf(m.leaves[to])
 		if err != nil {
