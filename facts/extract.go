@@ -1,9 +1,18 @@
 package facts
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/shell"
 )
 
 // Extract turns ev into facts. It looks at no file content, opens no connection
@@ -14,8 +23,431 @@ import (
 // [Facts.Breach] is set, and the event must be refused. An error means that the
 // input is not the object that it must be, or that the secret finder failed.
 func Extract(ctx context.Context, ev *ahp.Event, o Options) (*Facts, error) {
-	f := &Facts{Event: Event{ID: ev.ID, Source: ev.Source, Type: string(ev.Type), Time: ev.Time}}
-	_ = ctx
-	_ = o
+	x := &extractor{ctx: ctx, o: o, limits: o.Limits.complete()}
+	f := &Facts{
+		Event: Event{ID: ev.ID, Source: ev.Source, Type: string(ev.Type), Time: ev.Time},
+		Session: Session{
+			ID: ev.Session.ID, CWD: ev.Session.CWD, Model: ev.Session.Model, Home: o.Home,
+		},
+		FoldCase: o.CaseInsensitive,
+	}
+	x.f = f
+	if a := ev.Session.Agent; a != nil {
+		f.Session.AgentID, f.Session.AgentType = a.ID, a.Type
+	}
+	f.Session.Roots = sessionRoots(&ev.Session, &o)
+	if ev.Tool == nil {
+		return f, nil
+	}
+	f.Tool = &Tool{Name: ev.Tool.Name, Kind: string(ev.Tool.Kind), CallID: ev.Tool.CallID}
+	if len(ev.Tool.Input) > 0 {
+		if err := json.Unmarshal(ev.Tool.Input, &f.Tool.Input); err != nil {
+			// The library's text quotes the input; it must not travel.
+			return nil, fmt.Errorf("tool.input: not well-formed JSON")
+		}
+	}
+	input, ok := f.Tool.Input.(map[string]any)
+	if !ok && f.Tool.Input != nil {
+		return nil, fmt.Errorf("tool.input: found %s, want an object", jsonKind(f.Tool.Input))
+	}
+	if err := x.tool(ev.Tool, input); err != nil {
+		return nil, err
+	}
+	if x.o.Secrets != nil {
+		if err := x.secrets(input); err != nil {
+			return nil, err
+		}
+	}
+	f.Hazards = hazards(f, o)
 	return f, nil
+}
+
+type extractor struct {
+	ctx    context.Context
+	o      Options
+	limits Limits
+	f      *Facts
+	folder string // the folder that the tool runs in
+}
+
+func (x *extractor) breach(bound string) { x.f.Breach = cmp.Or(x.f.Breach, bound) }
+
+// sessionRoots returns the roots that can be trusted to be workspaces: those of
+// the event, else those of the options, else the working folder.
+func sessionRoots(s *ahp.Session, o *Options) []string {
+	for _, list := range [][]string{s.WorkspaceRoots, o.Roots, {s.CWD}} {
+		var out []string
+		for _, r := range list {
+			if r = CleanRoot(r, o.Home); r != "" && !slices.Contains(out, r) {
+				out = append(out, r)
+			}
+		}
+		if out != nil {
+			return out
+		}
+	}
+	return nil
+}
+
+// systemFolders hold more than one project, or the system itself.
+var systemFolders = keySet("/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/nix", "/opt",
+	"/proc", "/root", "/run", "/sbin", "/srv", "/sys", "/tmp", "/usr", "/usr/bin", "/usr/lib", "/usr/local", "/usr/local/bin",
+	"/usr/share", "/var", "/var/lib", "/var/log", "/var/tmp", "/applications", "/library", "/network", "/private", "/private/etc",
+	"/private/tmp", "/private/var", "/system", "/users", "/volumes", "/data",
+	"c:", "c:/windows", "c:/windows/system32", "c:/users", "c:/program files", "c:/program files (x86)", "c:/programdata")
+
+// CleanRoot returns root cleaned, or "" when it cannot be a workspace root: it is
+// not absolute, or it is the file system's root, a home, a folder above the home,
+// or a system folder.
+func CleanRoot(root, home string) string {
+	if root == "" {
+		return ""
+	}
+	win := windowsPath(root)
+	r := root
+	if win {
+		r = strings.ReplaceAll(r, `\`, "/")
+	} else if !strings.HasPrefix(r, "/") {
+		return ""
+	}
+	r = path.Clean(r)
+	low := strings.TrimSuffix(strings.ToLower(r), "/")
+	if low == "" || systemFolders[low] || win && len(low) <= 2 {
+		return ""
+	}
+	h := home
+	if windowsPath(h) {
+		h = strings.ReplaceAll(h, `\`, "/")
+	}
+	h = strings.TrimSuffix(h, "/")
+	if h != "" && (strings.EqualFold(r, h) || len(h) > len(r) && strings.EqualFold(h[:len(r)], r) && h[len(r)] == '/') {
+		return ""
+	}
+	// The home of someone else is no workspace either.
+	if dir := path.Dir(low); dir == "/home" || dir == "/users" || dir == "c:/users" {
+		return ""
+	}
+	if win {
+		return strings.ReplaceAll(r, "/", `\`)
+	}
+	return r
+}
+
+func windowsPath(s string) bool {
+	return len(s) >= 2 && s[1] == ':' && (s[0]|0x20 >= 'a' && s[0]|0x20 <= 'z') || strings.HasPrefix(s, `\\`)
+}
+
+func jsonKind(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case float64:
+		return "a number"
+	case string:
+		return "a string"
+	case []any:
+		return "an array"
+	}
+	return "an object"
+}
+
+// tool reads the input of one tool call.
+func (x *extractor) tool(t *ahp.Tool, input map[string]any) error {
+	name := t.Name
+	via := "tool"
+	if t.Kind == ahp.KindMCP || len(t.MCP) > 0 {
+		x.mcp(t)
+		name, via = x.f.MCP.Tool, "mcp"
+	}
+	shape := shapeOf(name, t.Kind)
+	if shape.idle {
+		return nil
+	}
+	x.folder = x.f.Session.CWD
+	switch {
+	case shape.kind == ahp.KindShell:
+		x.shell(name, shape, input)
+		return nil
+	case shape.kind == ahp.KindTask:
+		return nil
+	}
+	if shape.kind == ahp.KindFileEdit || shape.kind == ahp.KindFileWrite {
+		if x.patches(shape, input) {
+			return nil
+		}
+	}
+	if shape.kind == ahp.KindFetch || shape.kind == ahp.KindMCP || shape.kind == ahp.KindOther || shape.kind == "" {
+		x.fetch(shape, input)
+	}
+	x.files(shape, via, input)
+	return nil
+}
+
+// mcp names the server and the tool. Revision 0.1 leaves the object open, so
+// several forms are read.
+func (x *extractor) mcp(t *ahp.Tool) {
+	m := &MCP{}
+	m.Server, m.Tool = splitMCP(t.Name)
+	x.f.MCP = m
+	if len(t.MCP) == 0 {
+		return
+	}
+	var obj map[string]any
+	if json.Unmarshal(t.MCP, &obj) != nil {
+		return
+	}
+	for _, k := range [...]string{"server", "serverName", "server_name", "serverId", "name"} {
+		switch v := obj[k].(type) {
+		case string:
+			if v != "" {
+				m.Server, m.Known = v, true
+			}
+		case map[string]any:
+			for _, kk := range [...]string{"name", "id"} {
+				if s, ok := v[kk].(string); ok && s != "" {
+					m.Server, m.Known = s, true
+					break
+				}
+			}
+		}
+		if m.Known {
+			break
+		}
+	}
+	for _, k := range [...]string{"tool", "toolName", "tool_name"} {
+		if s, ok := obj[k].(string); ok && s != "" {
+			m.Tool = s
+			break
+		}
+	}
+	if p, ok := obj["provenance"].(string); ok && p != "runtime" {
+		m.Known = false
+	}
+}
+
+func (x *extractor) shellOptions() shell.Options {
+	return shell.Options{
+		CWD: x.folder, Roots: x.f.Session.Roots, Home: x.o.Home, Env: x.o.Env, TempDirs: x.o.TempDirs,
+		FS: x.o.FS, FSLimit: x.o.FSLimit, CaseInsensitive: x.o.CaseInsensitive, Limits: x.o.ShellLimits,
+	}
+}
+
+// shell reads the command line of a shell tool.
+func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
+	keys := commandKeys
+	switch {
+	case shape.stdin:
+		keys = stdinKeys
+	case shape.code != "":
+		keys = codeKeys
+	}
+	text, pointer, dialect := "", "", shape.dialect
+	for _, k := range sortedKeys(input) {
+		pk := plainKey(k)
+		switch v := input[k].(type) {
+		case string:
+			switch {
+			case keys[pk] && text == "":
+				text, pointer = v, "/"+escapePointer(k)
+			case keys[pk]:
+				text += "\n" + v // two members that both hold code: judge both
+			case folderKeys[pk] && v != "":
+				x.folder = x.resolve(v).Abs
+			case pk == "shell" && dialect == shell.Unknown:
+				dialect = dialectOf(v)
+			}
+		case []any:
+			if !keys[pk] {
+				continue
+			}
+			words, ok := stringList(v)
+			if !ok {
+				x.f.Undecidable = true
+				continue
+			}
+			line := quoteArgv(words)
+			if pk == "commands" {
+				line = strings.Join(words, "\n")
+			}
+			if text != "" {
+				line = text + "\n" + line
+			}
+			text, pointer = line, ""
+		}
+	}
+	switch {
+	case strings.EqualFold(name, "use_aws"):
+		text, pointer = awsLine(input), ""
+	case shape.code != "" && text != "":
+		opt := " -c "
+		if shape.code == "node" {
+			opt = " -e "
+		}
+		text, pointer, dialect = shape.code+opt+quoteWord(text), "", shell.Bash
+	}
+	if text == "" {
+		// A shell tool without a command that we can read may still run one.
+		x.f.Undecidable = true
+		return
+	}
+	if dialect == shell.Unknown {
+		dialect = x.o.Dialect
+	}
+	o := x.shellOptions()
+	o.Dialect = dialect
+	r := shell.Analyze(x.ctx, text, o)
+	x.f.Shell = &Shell{Text: text, Dialect: string(cmp.Or(r.Dialect, dialect)), Assumed: r.Assumed || dialect == shell.Unknown || shape.stdin, Result: r, Pointer: pointer}
+	if shape.stdin || r.Material() {
+		x.f.Undecidable = true
+	}
+	if len(r.Breaches) > 0 {
+		x.breach("shell." + r.Breaches[0].Bound)
+	}
+	shellFacts(x.f, r, x.o)
+	x.bound()
+}
+
+// bound cuts what is over the limits. A cut list is incomplete, so it is a breach.
+func (x *extractor) bound() {
+	if len(x.f.Files) > x.limits.Files {
+		x.f.Files = x.f.Files[:x.limits.Files]
+		x.breach("facts.files")
+	}
+	if len(x.f.URLs) > x.limits.URLs {
+		x.f.URLs = x.f.URLs[:x.limits.URLs]
+		x.breach("facts.urls")
+	}
+}
+
+func dialectOf(s string) shell.Dialect {
+	s = strings.ToLower(s)
+	if i := strings.LastIndexAny(s, `/\`); i >= 0 {
+		s = s[i+1:]
+	}
+	switch strings.TrimSuffix(s, ".exe") {
+	case "bash":
+		return shell.Bash
+	case "sh", "dash", "ash":
+		return shell.Sh
+	case "zsh":
+		return shell.Zsh
+	case "pwsh", "powershell":
+		return shell.PowerShell
+	case "cmd":
+		return shell.Cmd
+	}
+	return shell.Unknown
+}
+
+// quoteArgv writes an argument vector as the command line that gives it.
+func quoteArgv(words []string) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(quoteWord(w))
+	}
+	return b.String()
+}
+
+func quoteWord(w string) string {
+	if w != "" && strings.IndexFunc(w, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r))
+	}) < 0 {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// awsLine writes the call of an AWS tool as the command line that does the same.
+func awsLine(input map[string]any) string {
+	service, _ := input["service_name"].(string)
+	op, _ := input["operation_name"].(string)
+	if service == "" || op == "" {
+		return ""
+	}
+	words := []string{"aws", kebab(service), kebab(op)}
+	if params, ok := input["parameters"].(map[string]any); ok {
+		for _, k := range sortedKeys(params) {
+			words = append(words, "--"+kebab(k))
+			switch v := params[k].(type) {
+			case string:
+				if v != "" {
+					words = append(words, v)
+				}
+			case float64:
+				words = append(words, strconv.FormatFloat(v, 'f', -1, 64))
+			}
+		}
+	}
+	return quoteArgv(words)
+}
+
+func kebab(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == '_':
+			b.WriteByte('-')
+		case r >= 'A' && r <= 'Z':
+			if i > 0 && s[i-1] != '-' && s[i-1] != '_' && (s[i-1] < 'A' || s[i-1] > 'Z') {
+				b.WriteByte('-')
+			}
+			b.WriteRune(r + 'a' - 'A')
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func stringList(list []any) ([]string, bool) {
+	out := make([]string, 0, len(list))
+	for _, v := range list {
+		switch v := v.(type) {
+		case string:
+			out = append(out, v)
+		case map[string]any:
+			// {"command": "…", "args": […]}
+			found := false
+			for _, k := range sortedKeys(v) {
+				if s, ok := v[k].(string); ok && commandKeys[plainKey(k)] {
+					line := s
+					if args, ok := v["args"].([]any); ok {
+						words, ok := stringList(args)
+						if !ok {
+							return nil, false
+						}
+						line += " " + quoteArgv(words)
+					}
+					out, found = append(out, line), true
+				}
+			}
+			if !found {
+				return nil, false
+			}
+		default:
+			return nil, false
+		}
+	}
+	return out, len(out) > 0
+}
+
+func sortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func escapePointer(s string) string {
+	if !strings.ContainsAny(s, "~/") {
+		return s
+	}
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(s)
 }

@@ -39,6 +39,9 @@ type Facts struct {
 	Secrets []Secret
 	Hazards []Hazard
 
+	// FoldCase says that paths are compared without case.
+	FoldCase bool
+
 	// Undecidable says that part of what would run is not in the input:
 	// a dynamic command, an unresolved path, an opaque target or program.
 	Undecidable bool
@@ -79,6 +82,7 @@ type Tool struct {
 type Shell struct {
 	Text    string // the command line; never logged
 	Dialect string // bash, sh, zsh, powershell, cmd
+	Pointer string // JSON pointer to the text in the input; "" when the text was put together
 	Assumed bool   // the payload does not say which shell will run the text
 	Result  *shell.Result
 }
@@ -157,6 +161,8 @@ type Secret struct {
 }
 
 // Hazard is one named danger of the taxonomy, computed from the other facts.
+// There is one for each thing that is in danger: a command that deletes two trees
+// gives two, since an allow-list may exempt one of them only.
 type Hazard struct {
 	Code      string // for example fs.delete_recursive
 	Certainty Certainty

@@ -1,0 +1,317 @@
+package facts
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/shell"
+)
+
+// resolve judges a path of a tool's input by the rules that commands go by.
+// Tools differ on ~: some expand it. It is expanded, since the home is where the
+// harm would be.
+func (x *extractor) resolve(name string) shell.Path {
+	p := name
+	if len(p) > 7 && strings.EqualFold(p[:7], "file://") {
+		if u, err := url.Parse(p); err == nil && (u.Host == "" || u.Host == "localhost") {
+			p = u.Path
+			if len(p) > 2 && p[0] == '/' && windowsPath(p[1:]) {
+				p = p[1:]
+			}
+		}
+	}
+	if p == "~" || strings.HasPrefix(p, "~/") || strings.HasPrefix(p, `~\`) {
+		if x.o.Home != "" {
+			p = x.o.Home + p[1:]
+		}
+	}
+	o := x.shellOptions()
+	r := shell.Resolve(p, o)
+	r.Raw = name
+	return r
+}
+
+// zoneOf turns the place of a path into a zone.
+func zoneOf(p shell.Place) Zone {
+	switch p {
+	case shell.PlaceWorkspace:
+		return ZoneWorkspace
+	case shell.PlaceRoot, shell.PlaceAbove:
+		return ZoneRoot
+	case shell.PlaceTemp, shell.PlaceTempRoot:
+		return ZoneScratch
+	case shell.PlaceNull, shell.PlaceDevice:
+		return ZoneDevice
+	case shell.PlaceOutside:
+		return ZoneOutside
+	}
+	return ZoneUnknown
+}
+
+// addFile adds one path of a tool's input.
+func (x *extractor) addFile(name string, op FileOp, tree bool, via string, c Certainty, span Span) {
+	if name == "" {
+		return
+	}
+	if len(x.f.Files) >= x.limits.Files {
+		x.breach("facts.files")
+		return
+	}
+	p := x.resolve(name)
+	f := File{
+		Path: p.Abs, Op: op, Zone: zoneOf(p.Place), Recursive: tree, Via: via, Certainty: c, Span: span,
+	}
+	if f.Path == "" {
+		f.Path = name
+	}
+	if p.Unresolved {
+		f.Zone = ZoneUnknown
+		x.f.Undecidable = true
+	}
+	x.f.Files = append(x.f.Files, f)
+}
+
+// files reads the paths of a tool's input.
+func (x *extractor) files(shape toolShape, via string, input map[string]any) {
+	op, certainty := shape.op, Certain
+	strict := false
+	if op == "" {
+		switch shape.kind {
+		case ahp.KindMCP, ahp.KindOther, "":
+			// What the tool does with a path is not known. It is told as a possible
+			// read, and only for a value that can be nothing but a path.
+			op, certainty, strict = FileRead, Possible, true
+		case ahp.KindFetch:
+			return
+		default:
+			op = FileRead
+		}
+	}
+	// Editors with subcommands say in one member what they do.
+	if s, ok := input["command"].(string); ok && shape.op != "" {
+		switch s {
+		case "view", "read", "list":
+			op = FileRead
+		case "delete", "remove":
+			op = FileDelete
+		}
+	}
+	x.filesIn(input, "", op, shape, via, certainty, strict, 0)
+	if shape.kind == ahp.KindSearch && len(x.f.Files) == 0 {
+		// A search without a path is in the working folder.
+		x.addFile(".", op, shape.tree, via, certainty, Span{})
+	}
+}
+
+func (x *extractor) filesIn(obj map[string]any, at string, op FileOp, shape toolShape, via string, c Certainty, strict bool, depth int) {
+	if depth > 4 {
+		return
+	}
+	fromOp := FileRead
+	name := strings.ToLower(x.f.Tool.Name)
+	if x.f.MCP != nil {
+		name = strings.ToLower(x.f.MCP.Tool)
+	}
+	if strings.Contains(name, "move") || strings.Contains(name, "rename") {
+		fromOp = FileDelete
+	}
+	if mode, ok := obj["mode"].(string); ok && at != "" && strings.EqualFold(mode, "directory") && op == FileRead {
+		op = FileList
+	}
+	for _, k := range sortedKeys(obj) {
+		pk, ptr := plainKey(k), at+"/"+escapePointer(k)
+		switch v := obj[k].(type) {
+		case string:
+			switch {
+			case strict && (!pathKeys[pk] && !fromKeys[pk] && !toKeys[pk] || !rooted(v)):
+			case pathKeys[pk]:
+				// A file pattern of a search is no path of its own.
+				if pk == "include" {
+					continue
+				}
+				if pk == "uri" && !strings.HasPrefix(strings.ToLower(v), "file:") && strings.Contains(v, "://") {
+					continue
+				}
+				x.addFile(v, op, shape.tree, via, c, Span{Pointer: ptr, End: len(v)})
+			case fromKeys[pk] && (strict || shape.op == FileWrite && hasKey(obj, toKeys)):
+				x.addFile(v, fromOp, shape.tree, via, c, Span{Pointer: ptr, End: len(v)})
+			case toKeys[pk] && (strict || shape.op == FileWrite && hasKey(obj, fromKeys)):
+				x.addFile(v, FileWrite, shape.tree, via, c, Span{Pointer: ptr, End: len(v)})
+			case pk == "pattern" && shape.kind == ahp.KindSearch && shape.op == FileList:
+				x.globPattern(v, obj, shape, via, ptr)
+			}
+		case []any:
+			for i, e := range v {
+				eptr := ptr + "/" + itoa(i)
+				switch e := e.(type) {
+				case string:
+					if pathKeys[pk] && (!strict || rooted(e)) && pk != "include" {
+						x.addFile(e, op, shape.tree, via, c, Span{Pointer: eptr, End: len(e)})
+					}
+				case map[string]any:
+					if nestedKeys[pk] {
+						x.filesIn(e, eptr, op, shape, via, c, strict, depth+1)
+					}
+				}
+			}
+		case map[string]any:
+			if nestedKeys[pk] || pk == "arguments" || pk == "args" || pk == "params" {
+				x.filesIn(v, ptr, op, shape, via, c, strict, depth+1)
+			}
+		}
+	}
+}
+
+// globPattern adds the folder that a file pattern starts in, when the pattern
+// leaves the folder that it is given.
+func (x *extractor) globPattern(pattern string, obj map[string]any, shape toolShape, via, ptr string) {
+	if !rooted(pattern) && !strings.HasPrefix(pattern, "..") {
+		return
+	}
+	base := pattern
+	if i := strings.IndexAny(base, "*?[{"); i >= 0 {
+		base = base[:strings.LastIndexByte(base[:i], '/')+1]
+	}
+	_ = obj
+	x.addFile(base, shape.op, true, via, Certain, Span{Pointer: ptr, End: len(pattern)})
+}
+
+// rooted reports whether s can be nothing but a path.
+func rooted(s string) bool {
+	return strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "//") || strings.HasPrefix(s, "~/") || windowsPath(s) && len(s) > 2 && (s[2] == '\\' || s[2] == '/') ||
+		len(s) > 7 && strings.EqualFold(s[:7], "file://")
+}
+
+func hasKey(obj map[string]any, keys map[string]bool) bool {
+	for k := range obj {
+		if keys[plainKey(k)] {
+			return true
+		}
+	}
+	return false
+}
+
+func itoa(i int) string {
+	if i < 10 {
+		return string(rune('0' + i))
+	}
+	return itoa(i/10) + string(rune('0'+i%10))
+}
+
+// patches reads the patch in a tool's input, and reports whether there was one.
+func (x *extractor) patches(shape toolShape, input map[string]any) bool {
+	name := strings.ToLower(x.f.Tool.Name)
+	if x.f.MCP != nil {
+		name = strings.ToLower(x.f.MCP.Tool)
+	}
+	patchTool := name == "apply_patch" || name == "applypatch" || name == "patch"
+	if !patchTool && hasKey(input, map[string]bool{"path": true, "filepath": true, "absolutepath": true, "notebookpath": true}) {
+		return false
+	}
+	found := false
+	for _, k := range sortedKeys(input) {
+		text, ok := input[k].(string)
+		if list, isList := input[k].([]any); isList {
+			// ["apply_patch", "*** Begin Patch …"]
+			if words, all := stringList(list); all && len(words) > 0 {
+				text, ok = words[len(words)-1], true
+			}
+		}
+		if !ok || !patchKeys[plainKey(k)] {
+			continue
+		}
+		files, err := ParsePatch(text, x.limits.Files)
+		if err == ErrNoPatch && !patchTool {
+			continue
+		}
+		if err == ErrNoPatch && plainKey(k) == "explanation" {
+			continue
+		}
+		found = true
+		switch {
+		case err == ErrPatchTooLarge:
+			x.breach("facts.files")
+		case err != nil:
+			x.f.Undecidable = true
+		}
+		for _, pf := range files {
+			pf.Span.Pointer = "/" + escapePointer(k)
+			x.addFile(pf.Path, pf.Op, false, "patch", Certain, pf.Span)
+		}
+	}
+	if patchTool && !found {
+		x.f.Undecidable = true
+	}
+	return found
+}
+
+// fetch reads the addresses of a tool's input.
+func (x *extractor) fetch(shape toolShape, input map[string]any) {
+	use := UseFetch
+	if m, ok := input["method"].(string); ok {
+		switch strings.ToUpper(m) {
+		case "POST", "PUT", "PATCH":
+			use = UseUpload
+		}
+	}
+	known := shape.kind == ahp.KindFetch
+	add := func(text, ptr string, span Span, must bool) {
+		span.Pointer = ptr
+		if len(text) > 7 && strings.EqualFold(text[:5], "file:") {
+			x.addFile(text, FileRead, false, "tool", Certain, span)
+			return
+		}
+		if !must && !strings.Contains(text, "://") {
+			return
+		}
+		for _, u := range ParseURL(text, use) {
+			if len(x.f.URLs) >= x.limits.URLs {
+				x.breach("facts.urls")
+				return
+			}
+			u.Span = span
+			if !known {
+				u.Certainty = Possible
+			}
+			if u.Host == "" {
+				x.f.Undecidable = true
+			}
+			x.f.URLs = append(x.f.URLs, u)
+		}
+	}
+	for _, k := range sortedKeys(input) {
+		pk, ptr := plainKey(k), "/"+escapePointer(k)
+		switch v := input[k].(type) {
+		case string:
+			switch {
+			case urlKeys[pk]:
+				add(v, ptr, Span{End: len(v)}, known)
+			case pk == "prompt" && known:
+				for _, sp := range scanURLs(v, x.limits.URLs) {
+					add(v[sp.Start:sp.End], ptr, sp, true)
+				}
+			}
+		case []any:
+			if !urlKeys[pk] {
+				continue
+			}
+			for i, e := range v {
+				switch e := e.(type) {
+				case string:
+					add(e, ptr+"/"+itoa(i), Span{End: len(e)}, known)
+				case map[string]any:
+					if s, ok := e["url"].(string); ok {
+						add(s, ptr+"/"+itoa(i)+"/url", Span{End: len(s)}, known)
+					}
+				}
+			}
+		case map[string]any:
+			if pk == "request" || pk == "arguments" || pk == "args" {
+				if s, ok := v["url"].(string); ok {
+					add(s, ptr+"/url", Span{End: len(s)}, known)
+				}
+			}
+		}
+	}
+}
