@@ -237,8 +237,9 @@ func (c *Call) question(a *ask) ([]byte, error) {
 	if len(b) > c.h.opts.MaxEventBytes {
 		return nil, fmt.Errorf("the encoded event has %d bytes, at most %d are allowed", len(b), c.h.opts.MaxEventBytes)
 	}
-	c.frame[i] = b
-	return b, nil
+	b = append(b, '\n') // behind the frame, where a stdio carrier finds it
+	c.frame[i] = b[:len(b)-1]
+	return c.frame[i], nil
 }
 
 // recycle gives frames back that nobody can still be reading: after a failure a

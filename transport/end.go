@@ -17,6 +17,15 @@ func ended(ctx context.Context) *ahp.Failure {
 	return &ahp.Failure{Class: ahp.FailShutdown, Err: errGivenUp}
 }
 
+// late is the failure of an answer that is there, but came too late (V-FC-11).
+func late(ctx context.Context) *ahp.Failure {
+	f := ended(ctx)
+	if f.Class == ahp.FailDeadline {
+		f.Class = ahp.FailLate
+	}
+	return f
+}
+
 var errGivenUp = errors.New("the caller gave up")
 
 // waitGroup waits for wg, at most until ctx ends.

@@ -26,6 +26,7 @@ const (
 	maxHeaderBytes   = 64 << 10
 	maxIdlePerServer = 32
 	idleTimeout      = 90 * time.Second
+	dialTimeout      = 30 * time.Second
 )
 
 // httpCarrier posts each frame (AHP-HTTP-001). It uses the round tripper itself:
@@ -43,6 +44,7 @@ type httpCarrier struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+	conns  map[*trackedConn]struct{}
 }
 
 func newHTTP(b *ahp.Backend, t *ahp.HTTPTransport, o Options) (*httpCarrier, error) {
@@ -62,12 +64,18 @@ func newHTTP(b *ahp.Backend, t *ahp.HTTPTransport, o Options) (*httpCarrier, err
 		c.tokenEnv = b.Auth.TokenEnv
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	dialer := &net.Dialer{}
+	c.conns = map[*trackedConn]struct{}{}
+	// The library goes on dialling for a question that has ended; the timeouts
+	// bound that, and Close ends it.
+	dialer := &net.Dialer{Timeout: dialTimeout}
 	if u.Scheme == "http" {
 		dialer.ControlContext = onlyLoopback
 	}
 	c.rt = &http.Transport{
-		DialContext:            dialer.DialContext,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return c.dial(ctx, dialer, network, address)
+		},
+		TLSHandshakeTimeout:    dialTimeout,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.RootCAs},
 		DisableCompression:     true, // the bound is on what arrives
 		MaxIdleConns:           maxIdlePerServer,
@@ -80,6 +88,38 @@ func newHTTP(b *ahp.Backend, t *ahp.HTTPTransport, o Options) (*httpCarrier, err
 		dialer.ControlContext = nil // the proxy decides where it connects
 	}
 	return c, nil
+}
+
+// trackedConn is a connection that Close can end.
+type trackedConn struct {
+	net.Conn
+	c *httpCarrier
+}
+
+func (t *trackedConn) Close() error {
+	t.c.mu.Lock()
+	delete(t.c.conns, t)
+	t.c.mu.Unlock()
+	return t.Conn.Close()
+}
+
+func (c *httpCarrier) dial(ctx context.Context, d *net.Dialer, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.ctx, cancel)()
+	conn, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	t := &trackedConn{Conn: conn, c: c}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		conn.Close()
+		return nil, errClosed
+	}
+	c.conns[t] = struct{}{}
+	return t, nil
 }
 
 // CheckURL parses the URL of an HTTP backend: absolute, https, or http on
@@ -159,7 +199,7 @@ func (c *httpCarrier) Ask(ctx context.Context, x *Exchange) *ahp.Failure {
 		return &ahp.Failure{Class: ahp.FailMalformed, Err: errTooLong}
 	}
 	if ctx.Err() != nil {
-		return ended(ctx)
+		return late(ctx)
 	}
 	return x.Accept(buf.Bytes())
 }
@@ -239,6 +279,9 @@ func (c *httpCarrier) failed(ctx context.Context, err error) *ahp.Failure {
 	if ctx.Err() != nil {
 		return ended(ctx)
 	}
+	if c.ctx.Err() != nil {
+		return shut()
+	}
 	var (
 		errno  syscall.Errno
 		dns    *net.DNSError
@@ -270,13 +313,19 @@ func (c *httpCarrier) failed(ctx context.Context, err error) *ahp.Failure {
 	return &ahp.Failure{Class: class, Err: errors.New(text)}
 }
 
-// Close waits for the exchanges under way, whose contexts their caller ends, or
-// for ctx.
+// Close ends the connections and waits for the exchanges under way.
 func (c *httpCarrier) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
+	conns := make([]*trackedConn, 0, len(c.conns))
+	for t := range c.conns {
+		conns = append(conns, t)
+	}
 	c.mu.Unlock()
 	c.cancel()
+	for _, t := range conns {
+		t.Close()
+	}
 	c.rt.CloseIdleConnections()
 	err := waitGroup(ctx, &c.wg, "an HTTP exchange did not end")
 	c.rt.CloseIdleConnections()

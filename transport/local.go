@@ -42,7 +42,7 @@ func (l *local) Ask(ctx context.Context, x *Exchange) *ahp.Failure {
 		return f
 	}
 	if ctx.Err() != nil {
-		return ended(ctx)
+		return late(ctx)
 	}
 	return x.Accept(answer)
 }

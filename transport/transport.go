@@ -36,8 +36,11 @@ type Carrier interface {
 
 // An Exchange is one question. Its fields do not change while a carrier has it.
 type Exchange struct {
-	ID    string // JSON-RPC id of the question
-	Frame []byte // without a line feed; a carrier may write into its spare capacity
+	ID string // JSON-RPC id of the question
+	// Frame has no line feed. Where its capacity holds one right behind it a
+	// stdio carrier needs no copy. A carrier never writes to it, but may still
+	// read it after a failed Ask.
+	Frame []byte
 	// Accept reads an answer and reports what is wrong with it. It is called at
 	// most once for each Ask, before Ask returns, and must not keep answer.
 	Accept func(answer []byte) *ahp.Failure

@@ -1,0 +1,106 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/holdpoint/holdpoint/ahp"
+)
+
+// killWait is how long a killed process gets to disappear. Only one that hangs
+// in the kernel takes longer.
+const killWait = 5 * time.Second
+
+// settleWait is how long a process whose stdout has ended gets to end as well,
+// so that we learn how.
+const settleWait = 100 * time.Millisecond
+
+// process is a child with its group. end must be called, once or more.
+type process struct {
+	cmd        *exec.Cmd
+	stdin      *os.File // ours to write
+	stdout     *os.File // ours to read
+	stderrPipe *os.File
+	stderr     *ring
+	grace      time.Duration
+
+	exited  chan struct{} // closed when the child has ended, reaped or not
+	drained chan struct{} // closed when stderr has ended
+
+	endOnce sync.Once
+	ended   chan struct{} // closed when the child is reaped or given up
+	state   *os.ProcessState
+	stuck   bool // it did not even end when it was killed; valid once ended
+}
+
+var errStuck = errors.New("a process did not end although it was killed")
+
+// end ends the child and its whole group, and reaps the child: stdin is closed,
+// the child gets a grace, then TERM, another grace, then KILL. When ctx ends the
+// graces end at once. The group is killed in any case, before the child is
+// reaped: afterwards the number of the group may belong to somebody else. It
+// returns when all is done; concurrent calls wait for the first one.
+func (p *process) end(ctx context.Context) {
+	p.endOnce.Do(func() {
+		p.stdin.Close()
+		if !p.waitExit(ctx, p.grace) {
+			terminate(p)
+			p.waitExit(ctx, p.grace)
+		}
+		kill(p)
+		if !p.waitExit(context.Background(), killWait) {
+			p.stuck = true
+		} else {
+			reap(p)
+		}
+		// A process that left the group may still hold our pipes.
+		select {
+		case <-p.drained:
+		case <-time.After(settleWait):
+		}
+		p.stderrPipe.Close()
+		p.stdout.Close()
+		<-p.drained
+		close(p.ended)
+	})
+	<-p.ended
+}
+
+func (p *process) waitExit(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-p.exited:
+		return true
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// exitFailure is the failure of a child that ended by itself with a status other
+// than 0 (V-FC-3), or nil.
+func (p *process) exitFailure() *ahp.Failure {
+	if p.state == nil || p.state.Success() {
+		return nil
+	}
+	// "exit status 3" or "signal: killed".
+	return &ahp.Failure{Class: ahp.FailProcess, Err: errors.New(p.state.String())}
+}
+
+// signaled reports whether a signal ended the child.
+func (p *process) signaled() bool { return p.state != nil && !p.state.Exited() }

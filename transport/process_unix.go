@@ -1,0 +1,24 @@
+//go:build linux || darwin
+
+package transport
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// setGroup puts the child into a process group of its own, named by its pid.
+func setGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// terminate and kill signal the whole group. The child is not reaped yet when
+// they are called, so the number cannot belong to anybody else.
+func terminate(p *process) { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM) }
+
+func kill(p *process) { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
+
+func awaitExit(p *process) { waitNoReap(p.cmd.Process.Pid) }
+
+func reap(p *process) {
+	_ = p.cmd.Wait() // an exit status is no error to us
+	p.state = p.cmd.ProcessState
+}
