@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,26 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT R
 `
 
 const headBucket = 1024
+
+// definitions asks for everything that is defined, apart from SQLite's own.
+const definitions = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
+
+// checkDefinitions refuses tables, indexes and triggers that are not ours: a
+// trigger could drop new entries, an index hide old ones.
+func checkDefinitions(got []string) error {
+	var want []string
+	for s := range strings.SplitSeq(schema, ";") {
+		if s = strings.TrimSpace(s); s != "" {
+			want = append(want, s)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		return fmt.Errorf("%w: tables, indexes or triggers were changed", audit.ErrCorrupt)
+	}
+	return nil
+}
 
 const entryColumns = `id, time, version, kind, key, session, agent, event, tool, operation, decision, rules, hazards, flags, data`
 

@@ -133,7 +133,9 @@ func (l *Log) Close() error {
 	if !l.shut() {
 		return nil
 	}
-	return errors.Join(l.w.close(), l.finish(), l.lock.release())
+	// Readers first: the last connection to close takes the WAL in, and only
+	// the writer's may.
+	return errors.Join(l.finish(), l.w.close(), l.lock.release())
 }
 
 // Append implements audit.Log.

@@ -129,8 +129,39 @@ func (s *snapshot) Strays(ctx context.Context, limit int) (_ []audit.ID, err err
 	return out, rows.Err()
 }
 
-func (s *snapshot) Heads(ctx context.Context) (_ []string, err error) {
-	rows, err := s.tx.QueryContext(ctx, "SELECT note FROM head ORDER BY bucket")
+func (s *snapshot) Heads(ctx context.Context) ([]string, error) {
+	return s.texts(ctx, "SELECT note FROM head ORDER BY bucket")
+}
+
+// damage asks whether the definitions are ours, and SQLite whether tables and
+// indexes agree: an index that leaves a row out would hide it from queries.
+func (s *snapshot) damage(ctx context.Context) ([]audit.Problem, error) {
+	var out []audit.Problem
+	problem := func(detail string) {
+		out = append(out, audit.Problem{Kind: audit.BadStore, To: audit.ID(s.size), Detail: detail})
+	}
+	defined, err := s.texts(ctx, definitions)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkDefinitions(defined); err != nil {
+		problem(err.Error())
+	}
+	found, err := s.texts(ctx, "PRAGMA integrity_check(10)")
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range found {
+		if text != "ok" {
+			problem(fmt.Sprintf("integrity check: %.200q", text))
+		}
+	}
+	return out, nil
+}
+
+// texts returns a query's only column.
+func (s *snapshot) texts(ctx context.Context, query string) (_ []string, err error) {
+	rows, err := s.tx.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -142,30 +173,6 @@ func (s *snapshot) Heads(ctx context.Context) (_ []string, err error) {
 			return nil, err
 		}
 		out = append(out, text)
-	}
-	return out, rows.Err()
-}
-
-// damage asks SQLite whether tables and indexes agree: an index that leaves a
-// row out would hide it from queries.
-func (s *snapshot) damage(ctx context.Context) (_ []audit.Problem, err error) {
-	rows, err := s.tx.QueryContext(ctx, "PRAGMA integrity_check(10)")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var out []audit.Problem
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return nil, err
-		}
-		if text != "ok" {
-			out = append(out, audit.Problem{
-				Kind: audit.BadStore, To: audit.ID(s.size),
-				Detail: fmt.Sprintf("integrity check: %.200q", text),
-			})
-		}
 	}
 	return out, rows.Err()
 }

@@ -132,6 +132,17 @@ func (w *writer) prepare(dir string) error {
 	if err := checkVersion(application, version); err != nil {
 		return err
 	}
+	var defined []string
+	err = w.c.query(func(row []driver.Value) {
+		text, _ := row[0].(string)
+		defined = append(defined, text)
+	}, definitions)
+	if err != nil {
+		return err
+	}
+	if err := checkDefinitions(defined); err != nil {
+		return err
+	}
 	if w.key, err = loadKey(dir, false); err != nil {
 		return err
 	}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package sqlite_test
+
+const steps = 40
