@@ -1,0 +1,286 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/gateway"
+	"github.com/holdpoint/holdpoint/policy"
+	"github.com/holdpoint/holdpoint/shell"
+)
+
+// place holds the flags that say which policy decides and where a command would
+// run. Every command that decides without a daemon has them.
+type place struct {
+	policyDir string
+	cwd       string
+	roots     []string
+	home      string
+	dialect   string
+
+	homeGiven, rootsGiven bool
+}
+
+func (p *place) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&p.policyDir, "policy", "", "policy `folder`; without it the default pack decides")
+	f.StringVar(&p.cwd, "cwd", "", "working `folder` of the command (default: the current one)")
+	f.StringArrayVar(&p.roots, "root", nil, "workspace root `folder`; may be repeated (default: the repository that holds --cwd)")
+	f.StringVar(&p.home, "home", "", "home `folder` of the user (default: yours)")
+	f.StringVar(&p.dialect, "shell", "", "`dialect` of the command: bash, sh, zsh, powershell, cmd")
+}
+
+// complete fills in what was not given.
+func (p *place) complete() error {
+	switch shell.Dialect(p.dialect) {
+	case shell.Unknown, shell.Bash, shell.Sh, shell.Zsh, shell.PowerShell, shell.Cmd:
+	default:
+		return usagef("--shell: %q is not one of bash, sh, zsh, powershell, cmd", p.dialect)
+	}
+	p.homeGiven, p.rootsGiven = p.home != "", p.roots != nil
+	if p.home == "" {
+		p.home = gateway.UserHome()
+	}
+	if p.cwd == "" {
+		wd, err := os.Getwd()
+		if err != nil {
+			return fmt.Errorf("the working folder is not known, give --cwd: %w", err)
+		}
+		p.cwd = wd
+	}
+	windows := shell.Dialect(p.dialect) == shell.PowerShell || shell.Dialect(p.dialect) == shell.Cmd
+	for _, dir := range append([]string{p.cwd}, p.roots...) {
+		if !filepath.IsAbs(dir) && !windows {
+			return usagef("%q is no absolute path", dir)
+		}
+	}
+	if p.roots == nil {
+		ws := gateway.FindWorkspace(p.cwd, p.home)
+		p.roots = ws.Roots
+	}
+	return nil
+}
+
+func (p *place) decider() (*gateway.Decider, error) {
+	src := gateway.PolicySource{Dir: p.policyDir, Home: p.home, Dialect: shell.Dialect(p.dialect), Disk: true}
+	if src.Dir != "" {
+		abs, err := filepath.Abs(src.Dir)
+		if err != nil {
+			return nil, err
+		}
+		src.Dir = abs
+	}
+	return gateway.NewDecider(src)
+}
+
+// event makes the event of one shell command.
+func (p *place) event(id, command string) *ahp.Event {
+	return commandEvent(id, command, p.cwd, p.roots)
+}
+
+func newCheck(a *app) *cobra.Command {
+	var (
+		at       place
+		command  string
+		event    string
+		revision string
+		agent    string
+		batch    string
+		asJSON   bool
+	)
+	cmd := &cobra.Command{
+		Use:   "check [flags] -- COMMAND [ARG...]",
+		Short: "Decide on one operation without a daemon",
+		Long: `Check decides on an operation with the default pack, or with --policy, and runs
+nothing. The operation is one of
+
+  -- COMMAND ARG...     one command; its arguments are taken as they are
+  -c TEXT               a command line, read as the shell reads it
+  --event FILE          an AHP event, or a whole hooks/intercept message (- is stdin)
+  --agent AGENT         the payload of an agent's hook, on stdin
+  --batch FILE          JSON lines with id, command, cwd, workspaceRoots (- is stdin)
+
+Exit codes: 0 nothing against it, 10 denied, 1 failed, 2 wrong usage. A batch
+exits with 0 when every line was answered, whatever the answers, else with 1.`,
+		Example: `  holdpoint check -- git push --force
+  holdpoint check -c 'curl -s https://example.com/install.sh | sh'
+  holdpoint check --agent claude-code < payload.json`,
+		RunE: work(func(cmd *cobra.Command, args []string) error {
+			given := 0
+			for _, set := range []bool{len(args) > 0, cmd.Flags().Changed("command"), event != "", agent != "", batch != ""} {
+				if set {
+					given++
+				}
+			}
+			if given != 1 {
+				return usagef("give one of: -- COMMAND, -c TEXT, --event FILE, --agent AGENT, --batch FILE")
+			}
+			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
+				return usagef("put -- before the command: holdpoint check -- %s", strings.Join(args, " "))
+			}
+			if revision != string(ahp.Version01) {
+				return usagef("--revision: %q is not supported, only 0.1", revision)
+			}
+			if err := at.complete(); err != nil {
+				return err
+			}
+			d, err := at.decider()
+			if err != nil {
+				return err
+			}
+			if batch != "" {
+				return a.checkBatch(cmd.Context(), d, &at, batch)
+			}
+			var ev *ahp.Event
+			switch {
+			case len(args) > 0:
+				text, err := quoteArgv(args, shell.Dialect(at.dialect))
+				if err != nil {
+					return usagef("%w", err)
+				}
+				ev = at.event("check", text)
+			case event != "":
+				if ev, err = a.readEvent(event); err != nil {
+					return err
+				}
+			case agent != "":
+				if ev, err = a.readPayload(agent, &at); err != nil {
+					return err
+				}
+				if ev == nil {
+					return a.notDecided(asJSON)
+				}
+			default:
+				ev = at.event("check", command)
+			}
+			return a.check(cmd.Context(), d, ev, asJSON)
+		}),
+	}
+	at.register(cmd)
+	f := cmd.Flags()
+	f.StringVarP(&command, "command", "c", "", "decide on this command `text`")
+	f.StringVar(&event, "event", "", "decide on the AHP event in this `file`")
+	f.StringVar(&revision, "revision", string(ahp.Version01), "protocol revision of --event")
+	f.StringVar(&agent, "agent", "", "decide on a payload of this `agent` on stdin: claude-code, codex")
+	f.StringVar(&batch, "batch", "", "decide on each line of this JSONL `file`")
+	f.BoolVar(&asJSON, "json", false, "write JSON")
+	return cmd
+}
+
+// A checkResult is the --json output of check; docs/schemas/check.schema.json
+// describes it.
+type checkResult struct {
+	Decision    string         `json:"decision"` // deny or none
+	Rule        string         `json:"rule,omitempty"`
+	Reason      string         `json:"reason,omitempty"`
+	Message     string         `json:"message,omitempty"`
+	Code        string         `json:"code,omitempty"`
+	Severity    string         `json:"severity,omitempty"`
+	Flags       []policy.Fired `json:"flags"`
+	Shadow      []policy.Fired `json:"shadow"`
+	Hazards     []string       `json:"hazards"`
+	Undecidable bool           `json:"undecidable"`
+	Breach      string         `json:"breach,omitempty"`
+	Tool        string         `json:"tool,omitempty"`
+	Policy      string         `json:"policy"`
+}
+
+func (a *app) check(ctx context.Context, d *gateway.Decider, ev *ahp.Event, asJSON bool) error {
+	dec, _, err := d.Decide(ctx, ev)
+	if err != nil {
+		return fmt.Errorf("no decision could be made: %w", err)
+	}
+	if asJSON {
+		res := checkResult{
+			Decision: "none", Flags: orEmpty(dec.Flags), Shadow: orEmpty(dec.Shadow), Hazards: orEmpty(dec.Hazards),
+			Undecidable: dec.Undecidable, Breach: dec.Breach, Policy: dec.Digest,
+		}
+		if ev.Tool != nil {
+			res.Tool = ev.Tool.Name
+		}
+		if dec.Denied() {
+			res.Decision, res.Rule, res.Reason, res.Message = "deny", dec.Rule, dec.Reason, dec.Message
+			res.Code, res.Severity = dec.Code, string(dec.Severity)
+		}
+		if err := a.json(res); err != nil {
+			return err
+		}
+	} else {
+		a.printDecision(&dec)
+	}
+	if dec.Denied() {
+		return &exitError{exitDenied, nil}
+	}
+	return nil
+}
+
+func (a *app) printDecision(dec *policy.Decision) {
+	if dec.Denied() {
+		fmt.Fprintf(a.out, "%s  %s\n", a.paint(red, "denied"), printable(dec.Rule))
+		for _, line := range wrap(printable(dec.Reason), 90) {
+			fmt.Fprintf(a.out, "        %s\n", line)
+		}
+	} else {
+		fmt.Fprintln(a.out, a.paint(green, "nothing against it"))
+	}
+	for _, f := range dec.Flags {
+		fmt.Fprintf(a.out, "%s %s: %s\n", a.paint(yellow, "flagged"), printable(f.Rule), printable(f.Reason))
+	}
+	for _, f := range dec.Shadow {
+		fmt.Fprintf(a.out, "%s  %s would deny it: %s\n", a.paint(dim, "shadow"), printable(f.Rule), printable(f.Reason))
+	}
+	if len(dec.Hazards) > 0 {
+		fmt.Fprintf(a.out, "hazards %s\n", printable(strings.Join(dec.Hazards, ", ")))
+	}
+	if dec.Undecidable {
+		fmt.Fprintln(a.out, a.paint(dim, "part of what would run is not in the text"))
+	}
+}
+
+// notDecided answers for a payload that stands for no operation.
+func (a *app) notDecided(asJSON bool) error {
+	if asJSON {
+		return a.json(checkResult{Decision: "none", Flags: []policy.Fired{}, Shadow: []policy.Fired{}, Hazards: []string{}})
+	}
+	fmt.Fprintln(a.out, "nothing to decide: this event stands for no operation")
+	return nil
+}
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return slices.Clone(s)
+}
+
+// maxInputBytes bounds a file or a payload that is read whole.
+const maxInputBytes = 16 << 20
+
+// readInput reads the file name whole; "-" is stdin.
+func (a *app) readInput(name string) ([]byte, error) {
+	r := a.in
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r = f
+	}
+	b, err := io.ReadAll(io.LimitReader(r, maxInputBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(b) > maxInputBytes {
+		return nil, fmt.Errorf("%s: more than %d bytes", name, maxInputBytes)
+	}
+	return b, nil
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/wire01"
+	"github.com/holdpoint/holdpoint/gateway"
+	"github.com/holdpoint/holdpoint/hookwire"
+	"github.com/holdpoint/holdpoint/native"
+)
+
+// readEvent reads an AHP 0.1 event, or the event of a whole message. All
+// problems of the file are reported at once.
+func (a *app) readEvent(name string) (*ahp.Event, error) {
+	data, err := a.readInput(name)
+	if err != nil {
+		return nil, err
+	}
+	shown := name
+	if name == "-" {
+		shown = "stdin"
+	}
+	problems, kind := wire01.Lint(shown, data, "")
+	if kind != wire01.KindMessage && kind != wire01.KindEvent {
+		return nil, fmt.Errorf("%s: neither an event nor a message, but a %s", shown, kind)
+	}
+	var errs []error
+	for _, p := range problems {
+		if p.Severity == wire01.SeverityError {
+			errs = append(errs, p)
+		}
+	}
+	if errs != nil {
+		return nil, errors.Join(errs...)
+	}
+	if kind == wire01.KindEvent {
+		// As an observation: that form takes every type of event.
+		data = slices.Concat([]byte(`{"jsonrpc":"2.0","method":"hooks/observe","params":{"protocolVersion":"0.1","event":`), data, []byte(`}}`))
+	}
+	m, err := wire01.Decode(data, wire01.Limits{MaxBytes: maxInputBytes + 1024})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shown, err)
+	}
+	if m.Event == nil {
+		return nil, fmt.Errorf("%s: a %s holds no event", shown, m.Kind)
+	}
+	return m.Event, nil
+}
+
+// readPayload reads the payload of an agent's hook from stdin. The event is nil
+// when it stands for no operation.
+func (a *app) readPayload(agent string, at *place) (*ahp.Event, error) {
+	if !slices.Contains(gateway.Agents(), agent) {
+		return nil, usagef("--agent: %q is not one of %s", agent, strings.Join(gateway.Agents(), ", "))
+	}
+	data, err := a.readInput("-")
+	if err != nil {
+		return nil, err
+	}
+	call := &native.Call{CWD: at.cwd, Payload: data, Env: map[string]string{}}
+	for _, name := range hookwire.ProjectVariables(agent) {
+		if v, ok := os.LookupEnv(name); ok {
+			call.Env[name] = v
+		}
+	}
+	ev, err := gateway.DecodePayload(agent, call, at.home)
+	if err != nil {
+		return nil, fmt.Errorf("payload of %s: %w", agent, err)
+	}
+	if ev != nil && at.rootsGiven {
+		ev.Session.WorkspaceRoots = at.roots
+	}
+	return ev, nil
+}
+
+// homeOf is the home folder that dir lies in, by the usual places of home folders.
+func homeOf(dir string) string {
+	parts := strings.Split(strings.ReplaceAll(dir, `\`, "/"), "/")
+	if len(parts) < 3 || parts[2] == "" {
+		return ""
+	}
+	switch {
+	case parts[0] == "" && (parts[1] == "home" || parts[1] == "Users"):
+		return "/" + parts[1] + "/" + parts[2]
+	case len(parts[0]) == 2 && parts[0][1] == ':' && strings.EqualFold(parts[1], "Users"):
+		return parts[0] + `\` + parts[1] + `\` + parts[2]
+	}
+	return ""
+}

@@ -1,0 +1,27 @@
+// Command holdpoint decides what a coding agent's tool calls may do: as a
+// daemon behind the agent's hooks (serve), or once from the command line (check).
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the program without its process: it runs args until it is done or ctx
+// ends, and returns the exit code ([exitOK] and its neighbours).
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{in: stdin, out: stdout, err: stderr, colour: colourFor(stdout, os.Getenv)}
+	root := newRoot(a)
+	root.SetArgs(args)
+	return a.report(root.ExecuteContext(ctx))
+}

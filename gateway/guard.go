@@ -1,0 +1,85 @@
+package gateway
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// guard protects the TCP listener. A browser on this machine can reach loopback
+// too, so there is a token everywhere; Host and Origin are checked first, so
+// that a page that has a name point here learns nothing, not even that a token
+// is wanted.
+type guard struct {
+	token [sha256.Size]byte
+	hosts []string // lower case, without port
+	tls   bool
+	next  http.Handler
+}
+
+// newGuard lets requests through that name one of hosts and carry token.
+func newGuard(token string, hosts []string, tls bool, next http.Handler) *guard {
+	g := &guard{token: sha256.Sum256([]byte(token)), tls: tls, next: next}
+	for _, h := range hosts {
+		g.hosts = append(g.hosts, strings.ToLower(strings.Trim(h, "[]")))
+	}
+	return g
+}
+
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case !g.hostAllowed(r.Host):
+		http.Error(w, "unknown host", http.StatusMisdirectedRequest)
+	case !g.originAllowed(r):
+		http.Error(w, "cross-origin requests are refused", http.StatusForbidden)
+	case !g.tokenValid(r):
+		w.Header().Set("WWW-Authenticate", `Bearer realm="holdpoint"`)
+		http.Error(w, "a token is required", http.StatusUnauthorized)
+	default:
+		g.next.ServeHTTP(w, r)
+	}
+}
+
+func (g *guard) hostAllowed(hostport string) bool {
+	host := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		host = h
+	}
+	return host != "" && slices.Contains(g.hosts, strings.ToLower(strings.Trim(host, "[]")))
+}
+
+// originAllowed refuses pages of other origins. Programs send no Origin.
+func (g *guard) originAllowed(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+		return false
+	}
+	origins, present := r.Header["Origin"]
+	if !present {
+		return true
+	}
+	if len(origins) != 1 {
+		return false
+	}
+	u, err := url.Parse(origins[0])
+	scheme := "http"
+	if g.tls {
+		scheme = "https"
+	}
+	return err == nil && u.Scheme == scheme && strings.EqualFold(u.Host, r.Host)
+}
+
+// tokenValid compares digests, so that neither content nor length of the token
+// shows in the time that it takes.
+func (g *guard) tokenValid(r *http.Request) bool {
+	auth := r.Header["Authorization"]
+	if len(auth) != 1 {
+		return false
+	}
+	scheme, token, ok := strings.Cut(auth[0], " ")
+	sum := sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1 && ok && strings.EqualFold(scheme, "Bearer") && token != ""
+}

@@ -1,0 +1,100 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/holdpoint/holdpoint/internal/peercred"
+	"github.com/holdpoint/holdpoint/internal/privdir"
+)
+
+// MaxSocketPathBytes bounds the path of a unix socket. Systems cut longer ones
+// at 104 or 108 bytes, some without a word.
+const MaxSocketPathBytes = 100
+
+// listenUnix listens on path, in a folder that only this user can enter. A
+// socket that a dead daemon left behind is replaced; any other file there is
+// an error. The caller holds the lock that goes with the socket, so that a live
+// daemon's socket is never taken away.
+func listenUnix(ctx context.Context, path string) (*net.UnixListener, error) {
+	if err := checkSocketPath(path); err != nil {
+		return nil, err
+	}
+	if err := privdir.Make(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("socket folder: %w", err)
+	}
+	switch fi, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case fi.Mode()&fs.ModeSocket == 0:
+		return nil, fmt.Errorf("socket %s: there is something else than a socket", path)
+	default:
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	ln, err := new(net.ListenConfig).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	// The folder keeps others out from the first moment; this is the second bolt.
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, ln.Close())
+	}
+	u, ok := ln.(*net.UnixListener)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("socket %s: listener is a %T", path, ln), ln.Close())
+	}
+	return u, nil
+}
+
+func checkSocketPath(path string) error {
+	switch {
+	case !filepath.IsAbs(path):
+		return fmt.Errorf("socket %q: the path must be absolute", path)
+	case len(path) > MaxSocketPathBytes:
+		return fmt.Errorf("socket %q: the path has %d bytes, at most %d", path, len(path), MaxSocketPathBytes)
+	}
+	return nil
+}
+
+// samePeer reports whether the other end of c is a process of our own user.
+// Root may connect as well: it can read everything here in any case.
+func samePeer(c *net.UnixConn) error {
+	uid, err := peercred.UID(c)
+	if err != nil {
+		return err
+	}
+	if uid != os.Geteuid() && uid != 0 {
+		return fmt.Errorf("peer is user %d", uid)
+	}
+	return nil
+}
+
+// peerListener hands out connections of our own user only; others are closed
+// and counted.
+type peerListener struct {
+	*net.UnixListener
+	refused func(error)
+}
+
+func (l *peerListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.AcceptUnix()
+		if err != nil {
+			return nil, err
+		}
+		err = samePeer(c)
+		if err == nil {
+			return c, nil
+		}
+		c.Close()
+		l.refused(err)
+	}
+}

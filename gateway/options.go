@@ -1,0 +1,183 @@
+package gateway
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"time"
+
+	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/audit"
+	"github.com/holdpoint/holdpoint/harness"
+	"github.com/holdpoint/holdpoint/hookwire"
+)
+
+// PolicyID is the backend id of the gateway's own policy. It goes first in every
+// chain, and no registration may use it.
+const PolicyID = "dev.holdpoint.policy"
+
+// Oversize says what becomes of a hook payload beyond the limit.
+type Oversize string
+
+// The two ways. There is no default.
+const (
+	OversizeRefuse Oversize = "refuse" // refused whatever the failure policy says
+	OversizePolicy Oversize = "policy" // the hook client's failure policy decides
+)
+
+// The defaults of [Options].
+const (
+	DefaultDrain          = 5 * time.Second
+	DefaultMaxConnections = 256
+	DefaultBudget         = 10 * time.Second // of a client that states none
+	MaxBudget             = 10 * time.Minute
+)
+
+// Options configures a [Gateway]. [Open] copies it; later changes have no effect.
+type Options struct {
+	// Socket is the path of the hook socket, and AHPSocket that of the AHP
+	// endpoint: absolute, at most [MaxSocketPathBytes], in folders that only the
+	// user can enter. An empty AHPSocket means ahp.sock beside Socket.
+	Socket, AHPSocket string
+
+	// Policy says where the policy comes from. PolicyTimeout and FailurePolicy
+	// are those of the gateway's own policy in the chain; both are required.
+	Policy        PolicySource
+	PolicyTimeout time.Duration
+	FailurePolicy ahp.FailurePolicy
+	// Reload says when the policy folder is read again; required with a folder.
+	Reload ReloadMode
+
+	// Hooks are further backends of the chain, in order, behind the policy.
+	Hooks []ahp.Backend
+
+	// Audit keeps the records; required. The caller closes it after Run.
+	Audit audit.Log
+	// OnAuditFailure says what a decision comes to whose record was not kept;
+	// required.
+	OnAuditFailure harness.RecordFailure
+	// KeepFor and KeepBytes bound the audit log; zero keeps everything.
+	KeepFor   time.Duration
+	KeepBytes int64
+
+	// Oversize says what becomes of payloads above MaxPayloadBytes; required.
+	Oversize        Oversize
+	MaxPayloadBytes int // zero means [hookwire.MaxPayloadBytes]
+
+	// TCP, when not nil, serves the AHP endpoint on a TCP address as well.
+	TCP *TCP
+
+	MaxConnections int           // at the same time on each socket; zero means [DefaultMaxConnections]
+	Drain          time.Duration // how long a stop waits for what is under way; zero means [DefaultDrain]
+
+	// Native puts the agent's own payload into events, for the backends that ask
+	// for it (V-NAT-1: off by default).
+	Native bool
+
+	Version string       // of the program, for /healthz and audit entries
+	Logger  *slog.Logger // gets diagnostics, never payloads; nil discards them
+}
+
+// TCP says how the AHP endpoint is served on a TCP address.
+type TCP struct {
+	Addr  string   // host:port; port 0 takes a free one
+	Token string   // bearer token that every request must carry, on loopback too; at least 16 bytes
+	Hosts []string // further names under which the address may be asked for
+	TLS   *tls.Config
+}
+
+const minTokenBytes = 16
+
+func (o Options) complete() (Options, error) {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if err := checkSocketPath(o.Socket); err != nil {
+		errs = append(errs, err)
+	} else {
+		o.AHPSocket = cmp.Or(o.AHPSocket, filepath.Join(filepath.Dir(o.Socket), "ahp.sock"))
+		if err := checkSocketPath(o.AHPSocket); err != nil {
+			errs = append(errs, err)
+		} else if o.AHPSocket == o.Socket {
+			bad("AHP socket: it is the hook socket")
+		}
+	}
+	if o.PolicyTimeout <= 0 || o.PolicyTimeout%time.Millisecond != 0 {
+		bad("policy timeout: %v, expected a positive number of whole milliseconds", o.PolicyTimeout)
+	}
+	if !o.FailurePolicy.Known() {
+		bad("failure policy: expected %s or %s; there is no default", ahp.FailOpen, ahp.FailClosed)
+	}
+	if o.Policy.Dir != "" {
+		if !filepath.IsAbs(o.Policy.Dir) {
+			bad("policy folder: %q is no absolute path", o.Policy.Dir)
+		}
+		if o.Reload != ReloadAuto && o.Reload != ReloadManual {
+			bad("reload: %q, expected %s or %s", o.Reload, ReloadAuto, ReloadManual)
+		}
+	}
+	for i := range o.Hooks {
+		if o.Hooks[i].ID == PolicyID {
+			bad("hooks: %s is the gateway's own policy and goes first by itself", PolicyID)
+		}
+	}
+	if o.Audit == nil {
+		bad("audit: required")
+	}
+	if o.OnAuditFailure != harness.RecordDeny && o.OnAuditFailure != harness.RecordProceed {
+		bad("audit on failure: %q, expected deny or proceed", o.OnAuditFailure)
+	}
+	if o.Oversize != OversizeRefuse && o.Oversize != OversizePolicy {
+		bad("oversize: %q, expected %s or %s", o.Oversize, OversizeRefuse, OversizePolicy)
+	}
+	if o.KeepFor < 0 || o.KeepBytes < 0 || o.MaxPayloadBytes < 0 || o.MaxConnections < 0 || o.Drain < 0 {
+		bad("a bound is negative")
+	}
+	if o.TCP != nil {
+		errs = append(errs, o.TCP.check())
+	}
+	o.MaxPayloadBytes = cmp.Or(o.MaxPayloadBytes, hookwire.MaxPayloadBytes)
+	o.MaxConnections = cmp.Or(o.MaxConnections, DefaultMaxConnections)
+	o.Drain = cmp.Or(o.Drain, DefaultDrain)
+	o.Version = cmp.Or(o.Version, "devel")
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	return o, errors.Join(errs...)
+}
+
+// check refuses an address without a token, and one beyond loopback without TLS.
+func (t *TCP) check() error {
+	host, _, err := net.SplitHostPort(t.Addr)
+	if err != nil {
+		return fmt.Errorf("listen %q: expected host:port", t.Addr)
+	}
+	var errs []error
+	switch {
+	case t.Token == "":
+		errs = append(errs, fmt.Errorf("listen %s: a token is required, on loopback too", t.Addr))
+	case len(t.Token) < minTokenBytes:
+		errs = append(errs, fmt.Errorf("listen %s: the token has %d bytes, expected at least %d", t.Addr, len(t.Token), minTokenBytes))
+	}
+	for i := range len(t.Token) {
+		if c := t.Token[i]; c <= ' ' || c >= 0x7f {
+			errs = append(errs, fmt.Errorf("listen %s: the token holds a space, a control or a non-ASCII character", t.Addr))
+			break
+		}
+	}
+	if t.TLS == nil && !loopback(host) {
+		errs = append(errs, fmt.Errorf("listen %s: beyond loopback a certificate is required (TLS)", t.Addr))
+	}
+	return errors.Join(errs...)
+}
+
+// loopback reports whether only this machine can reach host. A name other than
+// localhost is not taken for one, whatever it resolves to today.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

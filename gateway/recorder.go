@@ -1,0 +1,145 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/audit"
+	"github.com/holdpoint/holdpoint/policy"
+	"github.com/holdpoint/holdpoint/settle"
+)
+
+// auditTimeout bounds one append.
+const auditTimeout = 5 * time.Second
+
+// KindAnswer is the kind of an audit entry about an answer of the AHP endpoint:
+// the asking harness settles, and this is our part of it.
+const KindAnswer audit.Kind = "answer"
+
+// auditor writes entries and keeps the state of the log in sight.
+type auditor struct {
+	log     audit.Log
+	logger  *slog.Logger
+	metrics *metrics
+	broken  atomic.Bool
+}
+
+// append writes e under a context that the caller cannot cancel: the entry must
+// survive whoever caused it. It tells about the first failure and the recovery.
+func (a *auditor) append(ctx context.Context, e audit.Entry) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
+	defer cancel()
+	_, err := a.log.Append(ctx, e.Fit())
+	if err != nil {
+		a.metrics.auditFailures.Inc()
+		if !a.broken.Swap(true) {
+			a.metrics.auditPending.Set(1)
+			a.logger.LogAttrs(ctx, slog.LevelError, "audit log cannot be written", slog.String("error", err.Error()))
+		}
+		return err
+	}
+	if a.broken.Load() && a.broken.CompareAndSwap(true, false) {
+		a.metrics.auditPending.Set(0)
+		a.logger.LogAttrs(ctx, slog.LevelInfo, "audit log can be written again")
+	}
+	return nil
+}
+
+// A callInfo follows one hook call through the chain, beside the protocol: the
+// policy and the recorder meet in it.
+type callInfo struct {
+	agent string
+
+	mu       sync.Mutex
+	decision *policy.Decision
+}
+
+func (i *callInfo) decided(d *policy.Decision) {
+	i.mu.Lock()
+	i.decision = d
+	i.mu.Unlock()
+}
+
+func (i *callInfo) policyDecision() *policy.Decision {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.decision
+}
+
+type callInfoKey struct{}
+
+func withCallInfo(ctx context.Context, i *callInfo) context.Context {
+	return context.WithValue(ctx, callInfoKey{}, i)
+}
+
+func callInfoFrom(ctx context.Context) *callInfo {
+	i, _ := ctx.Value(callInfoKey{}).(*callInfo)
+	return i
+}
+
+// Record implements [harness.Recorder]. Only events that can be intercepted are
+// settlements; observations have no record.
+func (g *Gateway) Record(ctx context.Context, r *settle.Record) error {
+	if r.EventType != ahp.ToolBefore {
+		return nil
+	}
+	info := callInfoFrom(ctx)
+	if info == nil {
+		info = &callInfo{}
+	}
+	g.count(info.agent, r)
+	return g.audit.append(ctx, settlementEntry(audit.Settlement, info.agent, r, info.policyDecision()))
+}
+
+// count keeps the figures of a settlement.
+func (g *Gateway) count(agent string, r *settle.Record) {
+	m := g.metrics
+	m.decisions.WithLabelValues(agent, string(r.Outcome)).Inc()
+	if r.Outcome != settle.Proceed {
+		m.denials.WithLabelValues(agent, string(r.Decision)).Inc()
+	}
+	if r.FailedOpen {
+		m.failedOpen.WithLabelValues(agent).Inc()
+	}
+}
+
+// settlementEntry puts what people search by into columns.
+func settlementEntry(kind audit.Kind, agent string, r *settle.Record, d *policy.Decision) audit.Entry {
+	at, err := time.Parse(time.RFC3339Nano, r.Time)
+	if err != nil {
+		at = time.Time{} // the log fills in the present
+	}
+	e := audit.Entry{
+		Version: settle.RecordVersion, Kind: kind, Time: at,
+		Session: r.SessionID, Agent: agent, Event: string(r.EventType), Tool: r.Tool, Operation: r.Operation,
+		Decision: string(r.Outcome), Rules: r.Rules, Hazards: r.Hazards,
+	}
+	if r.Decision == settle.DecisionSynthetic {
+		e.Flags = append(e.Flags, "synthetic")
+	}
+	if r.FailedOpen {
+		e.Flags = append(e.Flags, "failed-open")
+	}
+	if d != nil {
+		for _, f := range d.Flags {
+			e.Flags = append(e.Flags, "flag:"+f.Rule)
+		}
+		for _, f := range d.Shadow {
+			e.Flags = append(e.Flags, "shadow:"+f.Rule)
+		}
+	}
+	e.Data = r.MarshalAppend(nil)
+	if len(e.Data) > audit.MaxDataBytes {
+		// The lists of names are the long part, and the columns hold their start.
+		short := *r
+		short.Facts, short.Rules, short.Hazards = nil, nil, nil
+		short.Hops = short.Hops[:min(len(short.Hops), audit.MaxCodes)]
+		e.Data = short.MarshalAppend(nil)
+		e.Flags = append(e.Flags, "shortened")
+	}
+	return e
+}
