@@ -173,4 +173,3 @@ func problems(file string, data []byte, list []problem) []Problem {
 	}
 	return out
 }
-

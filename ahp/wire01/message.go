@@ -2,6 +2,7 @@ package wire01
 
 import (
 	"bytes"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/holdpoint/holdpoint/ahp"
@@ -26,6 +27,7 @@ type Message struct {
 	Method       ahp.Method       // requests and notifications
 	Version      ahp.Version      // all but error responses
 	Event        *ahp.Event       // requests and notifications
+	EventText    ahp.Raw          // the event as it was sent
 	Capabilities ahp.Capabilities // requests
 	Effects      []ahp.Effect     // responses; empty or one [*ahp.Deny]
 	RPCError     *RPCError        // error responses
@@ -79,6 +81,24 @@ func DecodeRequest(frame []byte, l Limits) (*Message, *Error) {
 		return nil, err
 	}
 	return &all.message, nil
+}
+
+// TooLarge is what [DecodeRequest] says about a message over the size limit, of
+// which only a beginning was kept: at least the first 64 KiB of a message should
+// be, so that the id of the answer can be found there.
+func TooLarge(beginning []byte, l Limits) *Error {
+	e := tooLarge(l.complete())
+	var method bool
+	e.ID, method = sniff(beginning)
+	e.Notification = method && e.ID == nil
+	return e
+}
+
+func tooLarge(l Limits) *Error {
+	return &Error{
+		Class: ahp.FailMalformed, Code: ahp.CodeInvalidRequest, Offset: l.MaxBytes,
+		Found: "more than " + strconv.Itoa(l.MaxBytes) + " bytes", Expected: "a text within the limit",
+	}
 }
 
 // requestMemory is the parts of a request that always exist, in one allocation.
@@ -339,10 +359,11 @@ func (w *walker) params(m *Message, ev *ahp.Event, tool *ahp.Tool) {
 			w.version(m)
 		case string(name) == "event":
 			event = true
-			if w.build {
-				m.Event = ev
-			}
+			off := w.pos
 			w.event(ev, tool, allowed)
+			if w.build && !w.dead {
+				m.Event, m.EventText = ev, w.raw(val{kind: '{', start: off, end: w.pos})
+			}
 		case string(name) == "capabilities" && intercept:
 			capabilities = true
 			w.capabilities(&m.Capabilities)

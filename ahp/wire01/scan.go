@@ -108,8 +108,8 @@ func (w *walker) free() {
 // valid checks size and syntax. It reports at most one problem.
 func (w *walker) valid() bool {
 	if len(w.b) > w.lim.MaxBytes {
-		w.fail(stageParse, ahp.FailMalformed, ahp.CodeInvalidRequest, w.lim.MaxBytes,
-			"more than "+strconv.Itoa(w.lim.MaxBytes)+" bytes", "a text within the limit")
+		e := tooLarge(w.lim)
+		w.fail(stageParse, e.Class, e.Code, e.Offset, e.Found, e.Expected)
 		return false
 	}
 	if w.lim.SingleLine {

@@ -1,0 +1,126 @@
+package backend
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// ServeHTTP answers one message for each POST (AHP 0.1 section 12). A request
+// gets status 200 with an answer, errors included (V-AMB-6); an observation gets
+// 204 without a body, 400 if it is not valid, 503 if there is no room. Before
+// that, 405 is for other methods, 401 for a missing or wrong credential, 415 for
+// a media type other than application/json, 413 for a body over the limit.
+//
+// Time limits for reading the body are the business of the [http.Server].
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		status(w, http.StatusMethodNotAllowed)
+		return
+	}
+	principal := principalOf(r.Context())
+	if s.opts.Authenticate != nil {
+		var ok bool
+		if principal, ok = s.opts.Authenticate(r); !ok {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			status(w, http.StatusUnauthorized)
+			return
+		}
+	}
+	if !jsonType(r.Header) {
+		status(w, http.StatusUnsupportedMediaType)
+		return
+	}
+	buf := bodies.Get().(*[]byte)
+	defer func() {
+		if cap(*buf) <= 64<<10 {
+			bodies.Put(buf)
+		}
+	}()
+	body, err := s.body((*buf)[:0], w, r)
+	*buf = body
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		status(w, http.StatusRequestEntityTooLarge)
+		return
+	case err != nil:
+		status(w, http.StatusBadRequest)
+		return
+	}
+	n := len(body)
+	out, o := s.answer(r.Context(), body, body, principal)
+	*buf = out
+	switch o {
+	case answered:
+		w.Header()["Content-Type"] = jsonHeader
+		w.Header().Set("Content-Length", strconv.Itoa(len(out)-n))
+		w.WriteHeader(http.StatusOK)
+		_, _ = w.Write(out[n:]) // a peer that is gone needs no answer
+	case accepted:
+		status(w, http.StatusNoContent)
+	case refused:
+		status(w, http.StatusBadRequest)
+	case dropped:
+		status(w, http.StatusServiceUnavailable)
+	case gone:
+		status(w, http.StatusServiceUnavailable) // nobody reads it
+	}
+}
+
+var _ http.Handler = (*Server)(nil)
+
+var (
+	jsonHeader = []string{"application/json"}
+	bodies     = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
+)
+
+func status(w http.ResponseWriter, code int) {
+	if code != http.StatusNoContent {
+		w.Header().Set("Content-Length", "0")
+	}
+	w.WriteHeader(code)
+}
+
+// jsonType reports whether the body is declared as plain JSON.
+func jsonType(h http.Header) bool {
+	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return false
+	}
+	t := h.Values("Content-Type")
+	if len(t) != 1 {
+		return false
+	}
+	if t[0] == jsonHeader[0] {
+		return true
+	}
+	mt, _, err := mime.ParseMediaType(t[0])
+	return err == nil && mt == jsonHeader[0]
+}
+
+// body reads the whole body behind buf.
+func (s *Server) body(buf []byte, w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	limit := int64(s.opts.Limits.MaxBytes)
+	if r.ContentLength > limit {
+		return buf, &http.MaxBytesError{Limit: limit}
+	}
+	in := http.MaxBytesReader(w, r.Body, limit)
+	for {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := in.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if err == io.EOF {
+			return buf, nil
+		}
+		if err != nil {
+			return buf, err
+		}
+	}
+}
