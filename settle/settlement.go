@@ -45,7 +45,7 @@ type Settlement struct {
 }
 
 // Proceeds reports whether no control objected to the operation.
-func (s *Settlement) Proceeds() bool { return s.State == Proceed }
+func (s Settlement) Proceeds() bool { return s.State == Proceed }
 
 // Answer says what came of asking one backend.
 type Answer string
