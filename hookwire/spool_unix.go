@@ -13,7 +13,7 @@ import (
 // held.
 var ErrSpool = errors.New("hookwire: the spool is not the user's own file")
 
-const spoolTries = 4
+const spoolTries = 16
 
 // AppendSpool appends one line to the spool at path with a single write, and
 // makes the file (mode 0600) when it is not there. It never waits. Its failure

@@ -91,10 +91,8 @@ func (d *Dialect) Decode(call *native.Call, o native.Options) (*native.Decoded, 
 		n, nameErr := text("/hook_event_name", f.event, maxNameBytes)
 		if err = cmp.Or(err, nameErr); err == nil {
 			name = n
-		} else if !refuse.Refusable(d.Agent, call.Event) && (call.Event == "" || refuse.Refusable(d.Agent, n)) {
-			// Nothing in a malformed payload lifts a refusal, but the answer should
-			// suit the event at which the agent seems to stand.
-			out.EventName = n
+		} else if !refuse.Refusable(d.Agent, call.Event) && refuse.Refusable(d.Agent, n) {
+			out.EventName = n // what a malformed payload says can add a refusal, never lift one
 		}
 	}
 	if name != "" {

@@ -130,7 +130,7 @@ func Line(reason string) string {
 				r = '?'
 			}
 		}
-		if r == ' ' || r == '\n' || r == '\r' || r == '\t' || r == 0x2028 || r == 0x2029 || r == 0x85 {
+		if blank(r) {
 			space = len(out) > 0
 			continue
 		}
@@ -160,6 +160,14 @@ func Line(reason string) string {
 	return string(out)
 }
 
+func blank(r rune) bool {
+	switch r {
+	case ' ', '\n', '\r', '\t', 0x85, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000:
+		return true
+	}
+	return 0x2000 <= r && r <= 0x200a
+}
+
 func jsonStart(r rune) bool {
 	return r == '{' || r == '[' || r == '"'
 }
@@ -169,6 +177,8 @@ func hidden(r rune) bool {
 	switch {
 	case r < 0x20, 0x7f <= r && r < 0xa0: // controls
 	case r == 0xad, r == 0x34f, r == 0x61c, r == 0x115f, r == 0x1160, r == 0x17b4, r == 0x17b5, r == 0x3164, r == 0xffa0:
+	case 0x600 <= r && r <= 0x605, r == 0x6dd, r == 0x70f, r == 0x890, r == 0x891, r == 0x8e2: // format characters of scripts
+	case r == 0x110bd, r == 0x110cd, 0x13430 <= r && r <= 0x1343f, 0x1bca0 <= r && r <= 0x1bca3, 0x1d173 <= r && r <= 0x1d17a:
 	case 0x180b <= r && r <= 0x180f:
 	case 0x200b <= r && r <= 0x200f, 0x202a <= r && r <= 0x202e, 0x2060 <= r && r <= 0x206f:
 	case 0xfe00 <= r && r <= 0xfe0f, r == 0xfeff, 0xfff0 <= r && r <= 0xfffb:
