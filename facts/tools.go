@@ -261,3 +261,21 @@ func splitMCP(name string) (server, tool string) {
 	}
 	return "", name
 }
+
+// KindOf returns the kind of a tool whose name the tables of the agents hold, and
+// other for every other name: a kind is never guessed from a part of a name.
+func KindOf(name string) ahp.ToolKind {
+	if strings.HasPrefix(name, "mcp__") || strings.HasPrefix(name, "MCP:") || strings.HasPrefix(name, "@") && strings.Contains(name, "/") {
+		return ahp.KindMCP
+	}
+	switch strings.ToLower(name) {
+	case "task", "agent", "spawn_agent", "invoke_agent", "runsubagent", "use_subagent", "use_subagents", "delegate", "new_task":
+		return ahp.KindTask
+	case "use_mcp_tool", "access_mcp_resource":
+		return ahp.KindMCP
+	}
+	if s, ok := toolShapes[strings.ToLower(name)]; ok && s.kind != "" {
+		return s.kind
+	}
+	return ahp.KindOther
+}

@@ -8,21 +8,21 @@ import (
 	"github.com/holdpoint/holdpoint/facts"
 )
 
-// An Engine compiles the conditions of one policy. policy/cel has the first;
+// An Engine compiles conditions. policy/cel has the first;
 // the gateway and the command line name the one they use. Engines must be safe
 // for concurrent use.
 type Engine interface {
 	// Name identifies the engine and its revision; it is part of the digest.
 	Name() string
-	// Compile checks a condition and makes it ready. A bad condition gives a
-	// *CompileError.
-	Compile(c Condition) (Program, error)
+	// Compiler returns a compiler for conditions that may use the named lists.
+	Compiler(lists map[string][]string) (Compiler, error)
 }
 
-// A Condition is the text of one `when`.
-type Condition struct {
-	Text  string              // as written
-	Lists map[string][]string // the named lists that it may use
+// A Compiler compiles the conditions of one policy.
+type Compiler interface {
+	// Compile checks the text of one `when` and makes it ready. A bad condition
+	// gives a *CompileError.
+	Compile(text string) (Program, error)
 }
 
 // A Program is a compiled condition. It is immutable and safe for concurrent

@@ -1,10 +1,16 @@
 package policy
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/holdpoint/holdpoint/facts"
+	"github.com/holdpoint/holdpoint/shell"
 )
 
 // An Explanation says how a policy came to its decision on one event.
@@ -17,7 +23,7 @@ type Explanation struct {
 // An ExplainedFact is one fact with the text that it was read from. Values of
 // secrets are replaced.
 type ExplainedFact struct {
-	Kind      string          `json:"kind"` // hazard, file, url, secret, command, undecided, breach
+	Kind      string          `json:"kind"` // breach, hazard, secret, file, url, command, undecided
 	Text      string          `json:"text"` // one line for people
 	Certainty facts.Certainty `json:"certainty,omitempty"`
 	Pointer   string          `json:"pointer,omitempty"`
@@ -25,21 +31,277 @@ type ExplainedFact struct {
 	Caret     string          `json:"caret,omitempty"`  // spaces and carets under Source
 }
 
+// The outcomes of a rule in an [Explanation].
+const (
+	OutcomeDenied        = "denied"         // it decided
+	OutcomeWouldDeny     = "would deny"     // it held too, behind the rule that decided
+	OutcomeFlagged       = "flagged"        //
+	OutcomeShadow        = "shadow"         // it would have denied, were it enforced
+	OutcomeNoMatch       = "no match"       // it was evaluated and did not hold
+	OutcomeNotConsidered = "not considered" // the facts that it needs are absent
+	OutcomeDisabled      = "disabled"       //
+	OutcomeExempt        = "exempt"         // it would hold, were it not for an allow-list
+	OutcomeError         = "error"          // it could not be evaluated
+)
+
 // An ExplainedRule says what became of one rule.
 type ExplainedRule struct {
 	Rule    string `json:"rule"`
-	Outcome string `json:"outcome"` // denied, flagged, shadow, no match, not considered, disabled, after the decision, error
+	Effect  Effect `json:"effect"`
+	Outcome string `json:"outcome"`
 	Detail  string `json:"detail,omitempty"`
 	Origin  Origin `json:"origin"`
 }
 
 // Explain decides f and says why. Unlike [Set.Decide] it evaluates every
-// enabled rule, those behind the deciding one too.
+// candidate, those behind the deciding rule too. The error is that of Decide;
+// the explanation is complete also then.
 func (s *Set) Explain(ctx context.Context, f *facts.Facts) (*Explanation, error) {
-	d, err := s.Decide(ctx, f)
-	return &Explanation{Decision: d}, err
+	d, failed := s.Decide(ctx, f)
+	e := &Explanation{Decision: d, Facts: explainFacts(f)}
+	candidates := s.candidates(f)
+	run := s.start(f)
+	for i, r := range s.rules {
+		x := ExplainedRule{Rule: r.Name, Effect: r.Effect, Origin: r.Origin}
+		switch {
+		case !r.Enabled:
+			x.Outcome = OutcomeDisabled
+		case f.Breach != "":
+			x.Outcome, x.Detail = OutcomeNotConsidered, "the analysis reached a bound"
+		case !slices.Contains(candidates, i):
+			x.Outcome = OutcomeNotConsidered
+			x.Detail = "needs " + needText(r.needs.Any)
+		default:
+			hit, err := run.eval(ctx, r)
+			switch {
+			case err != nil:
+				x.Outcome, x.Detail = OutcomeError, err.Error()
+			case hit && r.Effect == EffectFlag:
+				x.Outcome = OutcomeFlagged
+			case hit && r.Mode == ModeShadow:
+				x.Outcome = OutcomeShadow
+			case hit && r.Name == d.Rule:
+				x.Outcome = OutcomeDenied
+			case hit:
+				x.Outcome = OutcomeWouldDeny
+			default:
+				x.Outcome = OutcomeNoMatch
+				if r.filter != 0 {
+					if bare, err := r.prog.Eval(ctx, NewInput(f)); err == nil && bare {
+						x.Outcome, x.Detail = OutcomeExempt, "an allow-list covers what it is about"
+					}
+				}
+			}
+		}
+		e.Rules = append(e.Rules, x)
+	}
+	return e, failed
+}
+
+func needText(keys []Key) string {
+	words := make([]string, 0, 4)
+	for i, k := range keys {
+		if i == 3 {
+			words = append(words, fmt.Sprintf("… (%d more)", len(keys)-3))
+			break
+		}
+		if k.Kind == KeyPresent {
+			words = append(words, k.Value)
+			continue
+		}
+		words = append(words, string(k.Kind)+" "+k.Value)
+	}
+	return strings.Join(words, " or ")
+}
+
+// source knows the texts that spans point into.
+type source struct {
+	f     *facts.Facts
+	cache map[string]string
+}
+
+// text returns the string that a span points into, secrets replaced by stars of
+// the same length so that offsets hold.
+func (s *source) text(ptr string) string {
+	if t, ok := s.cache[ptr]; ok {
+		return t
+	}
+	t := ""
+	if ptr == "" && s.f.Shell != nil {
+		t = s.f.Shell.Text
+	} else if s.f.Tool != nil {
+		t, _ = lookup(s.f.Tool.Input, ptr).(string)
+	}
+	b := []byte(t)
+	for _, sec := range s.f.Secrets {
+		if sec.Span.Pointer != ptr && (ptr != "" || s.f.Shell == nil || sec.Span.Pointer != s.f.Shell.Pointer) {
+			continue
+		}
+		for i := sec.Span.Start; i < sec.Span.End && i < len(b); i++ {
+			b[i] = '*'
+		}
+	}
+	s.cache[ptr] = string(b)
+	return s.cache[ptr]
+}
+
+// lookup follows a JSON pointer.
+func lookup(v any, ptr string) any {
+	for part := range strings.SplitSeq(strings.TrimPrefix(ptr, "/"), "/") {
+		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[part]
+		case []any:
+			n := 0
+			for _, c := range part {
+				if c < '0' || c > '9' || n > len(x) {
+					return nil
+				}
+				n = n*10 + int(c-'0')
+			}
+			if part == "" || n >= len(x) {
+				return nil
+			}
+			v = x[n]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+const maxSourceRunes = 96
+
+// underline returns the line of text that holds the start of a span, escaped and
+// cut to a width, and the carets below it.
+func underline(text string, start, end int) (line, caret string) {
+	if start < 0 || end <= start || end > len(text) {
+		return "", ""
+	}
+	from := strings.LastIndexByte(text[:start], '\n') + 1
+	to := len(text)
+	if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
+		to = start + i
+	}
+	end = min(end, to)
+	if end <= start {
+		return "", ""
+	}
+	// Long lines are cut around the span.
+	for utf8.RuneCountInString(text[from:start]) > maxSourceRunes/2 {
+		_, n := utf8.DecodeRuneInString(text[from:])
+		from += n
+	}
+	for to > start && utf8.RuneCountInString(text[from:to]) > maxSourceRunes {
+		_, n := utf8.DecodeLastRuneInString(text[:to])
+		to -= n
+	}
+	end = min(end, to)
+	pre, mid, post := Escape(text[from:start], 0), Escape(text[start:end], 0), Escape(text[end:to], 0)
+	return pre + mid + post, strings.Repeat(" ", utf8.RuneCountInString(pre)) + strings.Repeat("^", max(1, utf8.RuneCountInString(mid)))
+}
+
+func explainFacts(f *facts.Facts) []ExplainedFact {
+	src := &source{f: f, cache: map[string]string{}}
+	var out []ExplainedFact
+	add := func(kind, text string, c facts.Certainty, span facts.Span) {
+		x := ExplainedFact{Kind: kind, Text: Escape(text, 400), Certainty: c, Pointer: span.Pointer}
+		x.Source, x.Caret = underline(src.text(span.Pointer), span.Start, span.End)
+		out = append(out, x)
+	}
+	if f.Breach != "" {
+		add("breach", "the analysis reached the bound "+f.Breach, "", facts.Span{})
+	}
+	for _, h := range f.Hazards {
+		add("hazard", strings.TrimSuffix(h.Code+": "+h.Detail, ": "), h.Certainty, h.Span)
+	}
+	for _, s := range f.Secrets {
+		add("secret", s.Kind+" "+s.Redacted, "", s.Span)
+	}
+	for _, x := range f.Files {
+		t := fmt.Sprintf("%s %s (%s", x.Op, x.Path, x.Zone)
+		if x.Recursive {
+			t += ", whole tree"
+		}
+		if x.Program != "" {
+			t += ", by " + x.Program
+		}
+		add("file", t+", "+x.Via+")", x.Certainty, x.Span)
+	}
+	for _, u := range f.URLs {
+		add("url", fmt.Sprintf("%s %s (%s)", u.Use, cmp.Or(u.Raw, u.Host), u.Class), u.Certainty, u.Span)
+	}
+	if f.Shell != nil && f.Shell.Result != nil {
+		at := func(sp shell.Span) facts.Span { return facts.Span{Start: sp.Start, End: sp.End} }
+		for i := range f.Shell.Result.Commands {
+			c := &f.Shell.Result.Commands[i]
+			text := strings.Join(append([]string{cmp.Or(c.Program, "(not known)")}, c.Sub...), " ")
+			if len(c.Flags) > 0 {
+				text += " with " + strings.Join(c.Flags, " ")
+			}
+			if len(c.Wrappers) > 0 {
+				text += ", through " + strings.Join(c.Wrappers, ", ")
+			}
+			add("command", text, "", at(c.Span))
+		}
+		for _, u := range f.Shell.Result.Undecided {
+			add("undecided", strings.TrimSuffix(string(u.Reason)+": "+u.Detail, ": "), "", at(u.Span))
+		}
+	}
+	return out
 }
 
 // WriteText writes e for people: the facts with the text that they were read
 // from underlined, the rules that were considered, the decision.
-func (e *Explanation) WriteText(w io.Writer) error { return nil }
+func (e *Explanation) WriteText(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("facts\n")
+	if len(e.Facts) == 0 {
+		b.WriteString("  none\n")
+	}
+	lastSource := ""
+	for _, f := range e.Facts {
+		fmt.Fprintf(&b, "  %-9s %s", f.Kind, f.Text)
+		if f.Certainty == facts.Possible {
+			b.WriteString(" [possible]")
+		}
+		b.WriteByte('\n')
+		if f.Source != "" {
+			if f.Source+f.Caret != lastSource {
+				fmt.Fprintf(&b, "            | %s\n            | %s\n", f.Source, f.Caret)
+			}
+			lastSource = f.Source + f.Caret
+		}
+	}
+	b.WriteString("rules\n")
+	quiet := map[string]int{}
+	for _, r := range e.Rules {
+		if r.Outcome == OutcomeNotConsidered || r.Outcome == OutcomeNoMatch {
+			quiet[r.Outcome]++
+			continue
+		}
+		fmt.Fprintf(&b, "  %-14s %s", r.Outcome, r.Rule)
+		if r.Detail != "" {
+			fmt.Fprintf(&b, " (%s)", r.Detail)
+		}
+		fmt.Fprintf(&b, "  %s", r.Origin.Layer)
+		if r.Origin.Line > 0 {
+			fmt.Fprintf(&b, " %s:%d", r.Origin.File, r.Origin.Line)
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "  %d evaluated without a match, %d not considered since their facts are absent\n", quiet[OutcomeNoMatch], quiet[OutcomeNotConsidered])
+	b.WriteString("decision\n")
+	d := &e.Decision
+	if !d.Denied() {
+		b.WriteString("  none: nothing against it\n")
+	} else {
+		fmt.Fprintf(&b, "  deny by %s\n  %s\n", orNone(d.Rule), d.Reason)
+	}
+	if d.Undecidable {
+		b.WriteString("  part of what would run is not in the input\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,64 +1,274 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/holdpoint/holdpoint/facts"
 )
 
-// Options configures [Load].
-type Options struct {
-	// Engine compiles conditions; required.
-	Engine Engine
-
-	// Packs are the packs to use when no file names any, for example
-	// [DefaultPack]. Nil uses none.
-	Packs []string
-
-	// Overlays are project folders. Their rules are added; they cannot change or
-	// switch off anything (design, decision 11).
-	Overlays []string
-
-	// Roots are workspace roots. A policy folder inside one is refused.
-	Roots []string
-
-	// SkipFolderCheck leaves out [CheckFolder]. For tests and for looking at a
-	// policy, never for one that decides.
-	SkipFolderCheck bool
-}
-
 // A Set is a loaded policy. It is immutable and safe for concurrent use; a
 // reload makes a new one.
 type Set struct {
-	rules  []*Rule
+	rules  []*compiledRule
+	allow  Allow // of the whole policy
 	digest string
+	engine string
+
+	secrets bool
+	always  []int         // rules that are evaluated for every event
+	byKey   map[Key][]int // rules that a key makes candidates
+	kinds   map[KeyKind]bool
+	filters []*filter // [0] is nil: nothing is exempt
+	facts   []string  // names of facts that rules read
 }
 
-// Load reads the policy in dir, and checks it whole: the error joins every
-// problem ([Problem]) of every file. An empty dir means no files, only
-// [Options.Packs].
-func Load(dir string, o Options) (*Set, error) {
-	if o.Engine == nil {
-		return nil, errors.New("policy: engine: required")
+// compiledRule is a rule that is ready to run.
+type compiledRule struct {
+	*Rule
+	prog   Program
+	needs  Needs
+	allow  Allow // its own and the policy's
+	filter int   // index in Set.filters
+	reads  []int // indices in Set.facts
+	fired  Fired // with the texts escaped
+	short  string
+}
+
+func (s *Set) add(r *Rule, prog Program, allow Allow) {
+	c := &compiledRule{Rule: r, prog: prog, needs: prog.Needs(), allow: allow}
+	reason := strings.TrimSpace(r.Reason)
+	full := reason
+	if r.Hint != "" {
+		full += " " + strings.TrimSpace(r.Hint)
 	}
-	return &Set{}, nil
+	c.fired = Fired{
+		Rule: r.Name, Effect: r.Effect, Reason: Escape(oneLine(full), MaxReasonBytes), Code: r.Code, Severity: r.Severity,
+	}
+	c.short = Escape(oneLine(full), MaxMessageBytes)
+	s.rules = append(s.rules, c)
 }
 
-// Digest identifies the loaded content: sha256: and hex. Two policies that
-// decide alike because they were written alike have one digest, whatever their
-// files are called and however they are laid out.
+// oneLine joins the lines of a text that was folded for the eyes of its writer.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// index prepares what Decide looks up.
+func (s *Set) index() {
+	s.byKey, s.kinds = map[Key][]int{}, map[KeyKind]bool{}
+	s.filters = []*filter{nil}
+	filters := map[string]int{}
+	names := map[string]int{}
+	for i, r := range s.rules {
+		if !r.Allow.empty() || !r.allow.empty() {
+			id := r.allow.key()
+			n, ok := filters[id]
+			if !ok {
+				n = len(s.filters)
+				s.filters = append(s.filters, newFilter(r.allow))
+				filters[id] = n
+			}
+			r.filter = n
+		}
+		for _, f := range r.needs.Facts {
+			n, ok := names[f]
+			if !ok {
+				n = len(s.facts)
+				names[f] = n
+				s.facts = append(s.facts, f)
+			}
+			r.reads = append(r.reads, n)
+		}
+		if !r.Enabled {
+			continue
+		}
+		s.secrets = s.secrets || slices.Contains(r.needs.Facts, "secrets")
+		if r.needs.Any == nil {
+			s.always = append(s.always, i)
+			continue
+		}
+		for _, k := range r.needs.Any {
+			s.kinds[k.Kind] = true
+			if l := s.byKey[k]; len(l) == 0 || l[len(l)-1] != i {
+				s.byKey[k] = append(l, i)
+			}
+		}
+	}
+}
+
+// Digest identifies the loaded content: sha256: and hex. Two policies that hold
+// the same rules in the same order have one digest, whatever their files are
+// called and however they are laid out.
 func (s *Set) Digest() string { return s.digest }
 
-// Rules returns the rules in the order in which they are evaluated.
-func (s *Set) Rules() []*Rule { return s.rules }
+// Rules returns the rules in the order in which they are evaluated, disabled ones
+// included.
+func (s *Set) Rules() []Rule {
+	out := make([]Rule, len(s.rules))
+	for i, r := range s.rules {
+		out[i] = *r.Rule
+	}
+	return out
+}
 
 // NeedsSecrets reports whether any enabled rule reads secrets. When it does
 // not, [facts.Options.Secrets] can stay nil.
-func (s *Set) NeedsSecrets() bool { return false }
+func (s *Set) NeedsSecrets() bool { return s.secrets }
 
-// Decide applies the rules to f. An *EvalError means that no decision could be
-// made; the Decision returned with it is the zero one, a refusal.
+// Decide applies the rules to f. It is bounded: by ctx, and each condition by the
+// engine's own limit.
+//
+// An *EvalError means that a rule could not be evaluated and none refused; the
+// Decision returned with it is the zero one, a refusal. A rule that refuses holds
+// even when another one fails, so that a broken rule cannot open the gate.
 func (s *Set) Decide(ctx context.Context, f *facts.Facts) (Decision, error) {
-	return Decision{Effect: EffectNone, Digest: s.digest}, nil
+	d := Decision{Effect: EffectNone, Digest: s.digest, Undecidable: f.Undecidable}
+	d.Hazards = hazardNames(f)
+	if f.Breach != "" {
+		s.breached(&d, f)
+		return d, nil
+	}
+	run := s.start(f)
+	var failed error
+	for _, i := range s.candidates(f) {
+		r := s.rules[i]
+		if d.Effect == EffectDeny && r.Effect == EffectDeny && r.Mode == ModeEnforce {
+			continue // the first refusal decides
+		}
+		hit, err := run.eval(ctx, r)
+		if err != nil {
+			failed = cmp.Or(failed, err)
+			if ctx.Err() != nil {
+				break
+			}
+			continue
+		}
+		if hit {
+			d.apply(r)
+		}
+	}
+	d.FactsRead = run.read()
+	if failed != nil && d.Effect != EffectDeny {
+		return Decision{}, failed
+	}
+	return d, nil
+}
+
+func (d *Decision) apply(r *compiledRule) {
+	switch {
+	case r.Effect == EffectFlag:
+		d.Flags = append(d.Flags, r.fired)
+	case r.Mode == ModeShadow:
+		d.Shadow = append(d.Shadow, r.fired)
+	case d.Effect != EffectDeny:
+		d.Effect = EffectDeny
+		d.Rule, d.Reason, d.Code, d.Severity, d.Message = r.Name, r.fired.Reason, r.Code, r.Severity, r.short
+	}
+}
+
+// breached refuses an event that was not analysed to the end (design, decision 4).
+func (s *Set) breached(d *Decision, f *facts.Facts) {
+	d.Effect, d.Rule, d.Code, d.Severity = EffectDeny, RuleAnalysisBound, CodeAnalysisBound, SeverityHigh
+	d.Breach = f.Breach
+	d.Reason = Escape("The call is too large or too deep to be judged ("+f.Breach+"). Split it into smaller steps.", MaxReasonBytes)
+	d.Message = d.Reason
+	d.FactsRead = []string{"breach"}
+}
+
+func hazardNames(f *facts.Facts) []string {
+	if len(f.Hazards) == 0 {
+		return nil
+	}
+	out := make([]string, 0, len(f.Hazards))
+	for i := range f.Hazards {
+		out = append(out, f.Hazards[i].Code)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// candidates returns the rules that can hold for f, in order.
+func (s *Set) candidates(f *facts.Facts) []int {
+	out := slices.Clone(s.always)
+	add := func(kind KeyKind, value string) {
+		out = append(out, s.byKey[Key{kind, value}]...)
+	}
+	if s.kinds[KeyHazard] {
+		for i := range f.Hazards {
+			if i == 0 || f.Hazards[i].Code != f.Hazards[i-1].Code {
+				add(KeyHazard, f.Hazards[i].Code)
+			}
+		}
+	}
+	if s.kinds[KeyPresent] {
+		for name, n := range map[string]int{"hazards": len(f.Hazards), "files": len(f.Files), "urls": len(f.URLs), "secrets": len(f.Secrets)} {
+			if n > 0 {
+				add(KeyPresent, name)
+			}
+		}
+	}
+	if f.Tool != nil {
+		add(KeyToolName, f.Tool.Name)
+		add(KeyToolKind, f.Tool.Kind)
+	}
+	if f.MCP != nil {
+		add(KeyMCPServer, f.MCP.Server)
+	}
+	add(KeyEventType, f.Event.Type)
+	if s.kinds[KeyProgram] && f.Shell != nil && f.Shell.Result != nil {
+		for i := range f.Shell.Result.Commands {
+			add(KeyProgram, f.Shell.Result.Commands[i].Program)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// run is the evaluation of one event.
+type run struct {
+	set    *Set
+	facts  *facts.Facts
+	inputs []*Input // one for each filter, made on first need
+	names  []bool   // facts that were read
+}
+
+func (s *Set) start(f *facts.Facts) *run {
+	return &run{set: s, facts: f, inputs: make([]*Input, len(s.filters)), names: make([]bool, len(s.facts))}
+}
+
+func (r *run) eval(ctx context.Context, rule *compiledRule) (bool, error) {
+	in := r.inputs[rule.filter]
+	if in == nil {
+		f := r.facts
+		if flt := r.set.filters[rule.filter]; flt != nil {
+			f = flt.apply(f)
+		}
+		in = NewInput(f)
+		r.inputs[rule.filter] = in
+	}
+	for _, n := range rule.reads {
+		r.names[n] = true
+	}
+	hit, err := rule.prog.Eval(ctx, in)
+	if err == nil {
+		return hit, nil
+	}
+	var ee *EvalError
+	if errors.As(err, &ee) {
+		return false, &EvalError{Rule: rule.Name, Cause: ee.Cause, Err: ee.Err}
+	}
+	return false, &EvalError{Rule: rule.Name, Cause: CauseError, Err: err}
+}
+
+func (r *run) read() []string {
+	var out []string
+	for i, b := range r.names {
+		if b {
+			out = append(out, r.set.facts[i])
+		}
+	}
+	slices.Sort(out)
+	return out
 }

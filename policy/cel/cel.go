@@ -1,35 +1,226 @@
 // Package cel is the policy engine for conditions in the Common Expression
 // Language.
+//
+// Conditions are checked against the fact types that package policy declares: a
+// field or a hazard code that does not exist is an error when the policy is
+// loaded. Beside the standard operators, macros and string functions they have
+// the functions of [Functions].
 package cel
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"strings"
+
+	celgo "cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/ext"
+	"cel.dev/cel-go/interpreter"
 
 	"github.com/holdpoint/holdpoint/policy"
 )
 
 // Options configures an [Engine]. The zero value is usable.
 type Options struct {
-	// CostLimit bounds the work of one evaluation, in CEL cost units. Zero means
+	// CostLimit bounds the work of one evaluation, in CEL cost units: about one
+	// for each operator and each element that a loop visits. Zero means
 	// [DefaultCostLimit].
 	CostLimit uint64
 }
 
-// DefaultCostLimit allows some milliseconds of work.
+// DefaultCostLimit allows some tens of milliseconds of work.
 const DefaultCostLimit = 1_000_000
 
+// The bounds on the text of one condition.
+const (
+	maxConditionBytes = 32 << 10
+	maxConditionDepth = 200
+)
+
 // Engine compiles CEL conditions. It is safe for concurrent use.
-type Engine struct{ opts Options }
+type Engine struct {
+	opts Options
+	env  *celgo.Env
+	prov *provider
+}
 
 var _ policy.Engine = (*Engine)(nil)
 
 // New returns an engine.
-func New(o Options) (*Engine, error) { return &Engine{opts: o}, nil }
+func New(o Options) (*Engine, error) {
+	if o.CostLimit == 0 {
+		o.CostLimit = DefaultCostLimit
+	}
+	prov, err := newProvider()
+	if err != nil {
+		return nil, err
+	}
+	opts := []celgo.EnvOption{
+		celgo.CustomTypeAdapter(prov),
+		celgo.CustomTypeProvider(prov),
+		celgo.ParserExpressionSizeLimit(maxConditionBytes),
+		celgo.ParserRecursionLimit(maxConditionDepth),
+		celgo.HomogeneousAggregateLiterals(),
+		ext.Strings(),
+		celgo.Macros(macros()...),
+	}
+	for _, r := range policy.FactRoots() {
+		opts = append(opts, celgo.Variable(r.Name, celType(r.Type)))
+	}
+	opts = append(opts, functions()...)
+	env, err := celgo.NewEnv(opts...)
+	if err != nil {
+		return nil, fmt.Errorf("cel: %w", err)
+	}
+	return &Engine{opts: o, env: env, prov: prov}, nil
+}
 
 // Name returns the engine's name and the revision of its fact types.
 func (e *Engine) Name() string { return "cel/1" }
 
-// Compile checks c against the fact types.
-func (e *Engine) Compile(c policy.Condition) (policy.Program, error) {
-	return nil, errors.New("cel: not compiled")
+// Compiler returns a compiler for conditions that may use lists.
+func (e *Engine) Compiler(lists map[string][]string) (policy.Compiler, error) {
+	if len(lists) == 0 {
+		return &compiler{engine: e, env: e.env}, nil
+	}
+	prov := e.prov.withLists(lists)
+	env, err := e.env.Extend(
+		celgo.CustomTypeAdapter(prov),
+		celgo.CustomTypeProvider(prov),
+		celgo.Variable("lists", celgo.ObjectType("Lists")),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("cel: %w", err)
+	}
+	return &compiler{engine: e, env: env, lists: prov.lists}, nil
+}
+
+type compiler struct {
+	engine *Engine
+	env    *celgo.Env
+	lists  *listsValue
+}
+
+// Compile checks a condition and makes it ready.
+func (c *compiler) Compile(text string) (policy.Program, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, &policy.CompileError{Problems: []policy.CompileProblem{{Line: 1, Column: 1, Message: "the condition is empty"}}}
+	}
+	checked, iss := c.env.Compile(text)
+	if iss != nil && iss.Err() != nil {
+		ce := &policy.CompileError{}
+		for _, e := range iss.Errors() {
+			p := policy.CompileProblem{Line: 1, Column: 1, Message: plainMessage(e.Message)}
+			if e.Location != nil && e.Location.Line() > 0 {
+				p.Line, p.Column = e.Location.Line(), e.Location.Column()+1
+			}
+			p.Message = c.suggest(p.Message)
+			ce.Problems = append(ce.Problems, p)
+		}
+		return nil, ce
+	}
+	if t := checked.OutputType(); !t.IsExactType(celgo.BoolType) {
+		return nil, &policy.CompileError{Problems: []policy.CompileProblem{{
+			Line: 1, Column: 1, Message: fmt.Sprintf("the condition is of type %s, want bool", t),
+		}}}
+	}
+	native := checked.NativeRep()
+	a := &analysis{ast: native}
+	if probs := a.literals(); len(probs) > 0 {
+		return nil, &policy.CompileError{Problems: probs}
+	}
+	prog, err := c.env.Program(checked,
+		celgo.EvalOptions(celgo.OptOptimize),
+		celgo.CostLimit(c.engine.opts.CostLimit),
+		celgo.InterruptCheckFrequency(64),
+	)
+	if err != nil {
+		return nil, &policy.CompileError{Problems: []policy.CompileProblem{{Line: 1, Column: 1, Message: err.Error()}}}
+	}
+	return &program{prog: prog, needs: a.needs(), lists: c.lists}, nil
+}
+
+type program struct {
+	prog  celgo.Program
+	needs policy.Needs
+	lists *listsValue
+}
+
+// Needs says what the condition reads.
+func (p *program) Needs() policy.Needs { return p.needs }
+
+// Eval reports whether the condition holds.
+func (p *program) Eval(ctx context.Context, in *policy.Input) (bool, error) {
+	act, ok := in.Cache.(*activation)
+	if !ok {
+		act = &activation{facts: in.Facts}
+		in.Cache = act
+	}
+	act.lists = p.lists
+	out, _, err := p.prog.ContextEval(ctx, act)
+	if err != nil {
+		return false, evalError(ctx, err)
+	}
+	b, ok := out.(types.Bool)
+	if !ok {
+		return false, &policy.EvalError{Cause: policy.CauseError, Err: fmt.Errorf("result is %s, want bool", out.Type().TypeName())}
+	}
+	return bool(b), nil
+}
+
+func evalError(ctx context.Context, err error) error {
+	cause := policy.CauseError
+	var cancelled interpreter.EvalCancelledError
+	switch {
+	case errors.As(err, &cancelled) && cancelled.Cause == interpreter.CostLimitExceeded:
+		cause = policy.CauseCost
+	case ctx.Err() != nil, errors.Is(err, interpreter.InterruptError{}):
+		cause = policy.CauseInterrupted
+	}
+	return &policy.EvalError{Cause: cause, Err: err}
+}
+
+// plainMessage drops what only readers of the library know.
+func plainMessage(m string) string {
+	m = strings.TrimSuffix(m, " (in container '')")
+	return strings.ReplaceAll(m, internalPrefix, "")
+}
+
+// suggest adds the nearest name to a message about a name that does not exist.
+func (c *compiler) suggest(m string) string {
+	if rest, ok := strings.CutPrefix(m, "undefined field '"); ok {
+		name := strings.TrimSuffix(rest, "'")
+		if c.lists != nil {
+			if s := policy.Nearest(name, c.lists.names); s != "" {
+				return m + "; did you mean " + s + "?"
+			}
+		}
+		var all []string
+		for _, t := range policy.FactTypes() {
+			for _, f := range t.Fields {
+				all = append(all, f.Name)
+			}
+		}
+		if s := policy.Nearest(name, all); s != "" {
+			return m + "; did you mean " + s + "?"
+		}
+	}
+	if rest, ok := strings.CutPrefix(m, "undeclared reference to '"); ok {
+		name, _, _ := strings.Cut(rest, "'")
+		all := []string{"lists"}
+		for _, r := range policy.FactRoots() {
+			all = append(all, r.Name)
+		}
+		for _, f := range Functions() {
+			all = append(all, f.Name)
+		}
+		if name == "lists" {
+			return m + "; the policy has no lists"
+		}
+		if s := policy.Nearest(name, all); s != "" {
+			return m + "; did you mean " + s + "?"
+		}
+	}
+	return m
 }
