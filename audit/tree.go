@@ -59,6 +59,7 @@ func (t *Tree) Append(leaf Hash, nodes []Hash) []Hash {
 	for i := range done {
 		h = tlog.NodeHash(t.peaks[i], h)
 		nodes = append(nodes, h)
+		t.peaks[i] = Hash{} // equal trees are equal values
 	}
 	t.peaks[done] = h
 	t.size++
