@@ -40,9 +40,12 @@ func move(fd, with int, name string) (*os.File, error) {
 		return nil, os.NewSyscallError("dup", err)
 	}
 	if fd == 0 {
-		// So that a read can be interrupted. Pipes and sockets take this; what does
-		// not is read without.
-		_ = unix.SetNonblock(c, true)
+		// So that a read can be interrupted. A terminal is shared with others, who
+		// would be surprised; a file never blocks.
+		var st unix.Stat_t
+		if err := unix.Fstat(c, &st); err == nil && (st.Mode&unix.S_IFMT == unix.S_IFIFO || st.Mode&unix.S_IFMT == unix.S_IFSOCK) {
+			_ = unix.SetNonblock(c, true) // what refuses is read without
+		}
 	}
 	return os.NewFile(uintptr(c), name), nil
 }

@@ -129,7 +129,9 @@ type encoder struct {
 	b     []byte
 	start int
 	raws  []span
-	utf8  bool // a model string was not UTF-8
+
+	utf8    bool // a model string was not UTF-8
+	outcome bool // an event other than session.end had one, where it would mean nothing
 }
 
 type span struct{ start, end int }
@@ -156,25 +158,25 @@ func (e *encoder) checked(c ahp.FailureClass, check func(*walker)) ([]byte, erro
 	defer w.free()
 	if e.utf8 {
 		w.add(problem{stage: stageParse, class: ahp.FailMalformed, code: ahp.CodeParse, found: "a string that is not UTF-8", expected: "UTF-8"})
+	} else if e.outcome {
+		w.add(problem{stage: stageBody, class: ahp.FailMalformed, code: ahp.CodeInvalidParams, pointer: "/params/event/outcome", found: "an outcome", expected: "none: only session.end has one"})
 	} else if w.valid() {
+		w.start()
+		check(w)
+		w.path = w.path[:0]
 		for _, s := range e.raws {
+			if len(w.probs) > 0 {
+				break
+			}
 			w.pos = s.start - e.start
 			w.space()
 			if w.pos < len(w.b) {
 				w.skip()
 				w.space()
 			}
-			if w.dead {
-				break
-			}
 			if w.pos != s.end-e.start {
 				w.add(problem{stage: stageParse, class: ahp.FailMalformed, code: ahp.CodeParse, off: s.start - e.start, found: "a raw value that is not one JSON value", expected: "one JSON value"})
-				break
 			}
-		}
-		if len(w.probs) == 0 {
-			w.start()
-			check(w)
 		}
 	}
 	if len(w.probs) == 0 {
@@ -303,6 +305,7 @@ func (e *encoder) event(ev *ahp.Event) {
 		e.tool(ev.Tool)
 	}
 	if ev.Outcome != "" {
+		e.outcome = ev.Type != ahp.SessionEnd
 		e.required("outcome", string(ev.Outcome), ev.Unknown)
 	}
 	if ev.Native != nil {

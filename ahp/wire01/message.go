@@ -221,6 +221,7 @@ func (w *walker) request(m *Message, ev *ahp.Event, tool *ahp.Tool) (seen idSeen
 	var (
 		version, idOK, methodOK bool
 		id, method, params      val
+		answer                  val // a result or an error
 		paramsAt                seg
 		decoded                 bool
 	)
@@ -265,8 +266,7 @@ func (w *walker) request(m *Message, ev *ahp.Event, tool *ahp.Tool) (seen idSeen
 			}
 			decoded = true
 		case "result", "error":
-			v := w.skip()
-			w.shape(v.start, "a message with a method and a "+string(w.name()), "a request or a response")
+			answer = w.skip()
 		default:
 			w.keep(&m.Unknown, w.skip())
 		}
@@ -284,6 +284,9 @@ func (w *walker) request(m *Message, ev *ahp.Event, tool *ahp.Tool) (seen idSeen
 	}
 	if method.kind == 0 {
 		w.at(stageShape, ahp.FailMalformed, ahp.CodeInvalidRequest, start.start, "method", "nothing", "a string that is not empty")
+	}
+	if method.kind != 0 && answer.kind != 0 {
+		w.shape(answer.start, "a method beside a result or an error", "a request or a response")
 	}
 	switch {
 	case !methodOK:
