@@ -205,3 +205,31 @@ func TestNameOrderProperty(t *testing.T) {
 		}
 	})
 }
+
+// TestErratumNumber shows which text ECMAScript gives for the number on which
+// the public golden file of AGENT-HOOKS-0.1 (fixture G-15) is one unit off.
+func TestErratumNumber(t *testing.T) {
+	const literal = "9.999999999999997e+22"
+	x, err := strconv.ParseFloat(literal, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact, _ := new(big.Rat).SetString(literal)
+	below, above := math.Nextafter(x, 0), math.Nextafter(x, math.Inf(1))
+	dist := func(f float64) *big.Rat {
+		d := new(big.Rat).Sub(new(big.Rat).SetFloat64(f), exact)
+		return d.Abs(d)
+	}
+	if dist(x).Cmp(dist(below)) >= 0 || dist(x).Cmp(dist(above)) >= 0 {
+		t.Fatal("not the nearest double")
+	}
+	if got := ecmaString(x); got != literal {
+		t.Errorf("ECMAScript text of %s is %s", literal, got)
+	}
+	if got := ecmaString(below); got != "9.999999999999996e+22" && got != "9.999999999999995e+22" {
+		t.Errorf("the neighbour below is %s", got)
+	}
+	if got, err := jcs.Canonicalize(nil, []byte(literal), jcs.Options{}); err != nil || string(got) != literal {
+		t.Errorf("Canonicalize(%s) = %s, %v", literal, got, err)
+	}
+}

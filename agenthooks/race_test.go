@@ -1,0 +1,5 @@
+//go:build race
+
+package agenthooks_test
+
+const raceEnabled = true
