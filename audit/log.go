@@ -90,6 +90,10 @@ type Reader interface {
 	// it could not be checked.
 	Verify(ctx context.Context, trust Trust) (Report, error)
 
+	// Verifier returns the public key that the log states, as text (a note
+	// verifier key). It may be given to anyone; keep it beside a checkpoint.
+	Verifier() string
+
 	// Stat returns figures for operators.
 	Stat(ctx context.Context) (Stat, error)
 

@@ -235,6 +235,9 @@ func (m *Memory) Verify(ctx context.Context, trust Trust) (Report, error) {
 	return Check(ctx, s, trust)
 }
 
+// Verifier implements [Reader].
+func (m *Memory) Verifier() string { return m.key.Verifier() }
+
 // Stat implements [Reader].
 func (m *Memory) Stat(context.Context) (Stat, error) {
 	m.mu.Lock()

@@ -9,9 +9,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -35,6 +37,8 @@ func TestMain(m *testing.M) {
 		err = childHold(dir)
 	case "load":
 		err = childLoad(dir)
+	case "ingest":
+		err = childIngest(dir)
 	case "always":
 		err = childSteps(dir, audit.Always)
 	case "batch":
@@ -135,6 +139,23 @@ func childLoad(dir string) error {
 	return <-errs
 }
 
+// childIngest takes a spool in again and again until it is killed.
+func childIngest(dir string) error {
+	log, err := sqlite.Open(context.Background(), sqlite.Options{Dir: dir, Sync: audit.Batch})
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	for {
+		if _, err := audit.IngestSpool(context.Background(), log, filepath.Join(dir, "spool"), audit.SpoolOptions{Grace: spoolGrace}); err != nil {
+			return err
+		}
+	}
+}
+
+// spoolGrace is short, but longer than the test's own appends to the spool.
+const spoolGrace = 200 * time.Millisecond
+
 // childSteps appends one entry after the other, with a write to stdout before
 // and after each.
 func childSteps(dir string, sync audit.Sync) error {
@@ -142,12 +163,17 @@ func childSteps(dir string, sync audit.Sync) error {
 	if err != nil {
 		return err
 	}
-	for i := range steps {
+	for i := range steps + 1 {
 		if _, err := os.Stdout.WriteString("ask " + strconv.Itoa(i) + "\n"); err != nil {
 			return err
 		}
 		if _, err := log.Append(context.Background(), numbered(i)); err != nil {
 			return err
+		}
+		if i == steps { // the last one is a checkpoint
+			if _, err := log.Checkpoint(context.Background()); err != nil {
+				return err
+			}
 		}
 		if _, err := os.Stdout.WriteString("answer " + strconv.Itoa(i) + "\n"); err != nil {
 			return err

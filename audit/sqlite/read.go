@@ -343,6 +343,5 @@ func (r *reader) bytes(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// Verifier returns the public key that the log states, as text. Keep it with a
-// checkpoint.
+// Verifier implements audit.Reader.
 func (r *reader) Verifier() string { return r.verifier }

@@ -9,11 +9,10 @@ import (
 	"testing"
 )
 
-const steps = 40
-
 // What the system is asked to do between the question and the answer: with
 // Always the WAL is flushed, after the last write to it and before the answer;
-// with Batch nothing is flushed on that path.
+// with Batch nothing is flushed on that path, except before a checkpoint is
+// given out, which is the last step.
 func TestSyncBeforeAnswer(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -40,20 +39,29 @@ func TestSyncBeforeAnswer(t *testing.T) {
 			if err := c.cmd.Wait(); err != nil {
 				t.Fatalf("%v\n%s", err, c.stderr)
 			}
-			if got := strings.Count(string(out), "answer "); got != steps {
+			if got := strings.Count(string(out), "answer "); got != steps+1 {
 				t.Fatalf("%d answers", got)
 			}
 			text, err := os.ReadFile(trace)
 			if err != nil {
 				t.Fatal(err)
 			}
-			durable := answersAfterSync(t, string(text))
+			flushed := answersAfterSync(t, string(text))
+			durable := 0
+			for _, ok := range flushed[:steps] {
+				if ok {
+					durable++
+				}
+			}
 			t.Logf("%d of %d answers came after a flush of their write", durable, steps)
 			if role == "always" && durable != steps {
 				t.Errorf("%d answers of %d were durable", durable, steps)
 			}
 			if role == "batch" && durable > steps/2 {
 				t.Errorf("%d answers of %d waited for a flush", durable, steps)
+			}
+			if !flushed[steps] {
+				t.Error("a checkpoint was given out before its entries were flushed")
 			}
 		})
 	}
@@ -65,12 +73,12 @@ var (
 	resumed    = regexp.MustCompile(`^<\.\.\. \w+ resumed>`)
 )
 
-// answersAfterSync reads a trace and counts the answers before which the WAL
-// was written and then flushed, all since the question.
-func answersAfterSync(t *testing.T, trace string) int {
+// answersAfterSync reads a trace and says of each answer whether the WAL was
+// written and then flushed, all since the question.
+func answersAfterSync(t *testing.T, trace string) (answers []bool) {
 	t.Helper()
 	begun := map[string]string{} // by thread: a call that has not returned
-	wrote, flushed, durable, answers := false, false, 0, 0
+	wrote, flushed := false, false
 	for line := range strings.Lines(trace) {
 		m := traceLine.FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil {
@@ -93,14 +101,11 @@ func answersAfterSync(t *testing.T, trace string) int {
 		case strings.HasPrefix(call, "f") && wal && ends && strings.HasSuffix(call, "= 0"):
 			flushed = wrote
 		case strings.Contains(call, `"answer `) && starts:
-			answers++
-			if flushed {
-				durable++
-			}
+			answers = append(answers, flushed)
 		}
 	}
-	if answers != steps {
-		t.Fatalf("the trace shows %d answers, want %d", answers, steps)
+	if len(answers) != steps+1 {
+		t.Fatalf("the trace shows %d answers, want %d", len(answers), steps+1)
 	}
-	return durable
+	return answers
 }

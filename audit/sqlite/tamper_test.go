@@ -26,7 +26,7 @@ type scene struct {
 func newScene(t *testing.T) scene {
 	t.Helper()
 	dir := stateDir(t)
-	log, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir, Sync: audit.Always})
+	log, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir, Sync: audit.Batch})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package sqlite_test
-
-const steps = 40
