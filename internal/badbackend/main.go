@@ -1,0 +1,329 @@
+// Command badbackend is an AHP backend that misbehaves on request. Tests build
+// and run it as the real process or server that a harness has to survive.
+//
+//	badbackend -fault NAME [-effect none|deny] [-delay D] [-exit N] [-http]
+//
+// Without -http it speaks over stdin and stdout: it answers line by line until
+// EOF, which fits both lifecycles. With -http it listens on a free port of
+// 127.0.0.1, prints its URL as one line, and serves until its stdin ends.
+// -faults lists the faults, one a line.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Marker stands in every bad body. It must never show up in a reason, a record
+// or a log of the harness.
+const Marker = "MARKER-5f1d0c-SECRET"
+
+type options struct {
+	fault, effect, log string
+	delay              time.Duration
+	exit               int
+	size               int
+}
+
+func main() {
+	var o options
+	var list, overHTTP bool
+	flag.StringVar(&o.fault, "fault", "none", "what to do wrong")
+	flag.StringVar(&o.effect, "effect", "none", "what a good answer says: none or deny")
+	flag.StringVar(&o.log, "log", "", "file that gets one line for each message received")
+	flag.DurationVar(&o.delay, "delay", 0, "how long slow and late answers take")
+	flag.IntVar(&o.exit, "exit", 3, "exit status of faults that exit")
+	flag.IntVar(&o.size, "size", 8<<20, "bytes of huge answers")
+	flag.BoolVar(&overHTTP, "http", false, "serve HTTP")
+	flag.BoolVar(&list, "faults", false, "list the faults")
+	flag.Parse()
+	switch {
+	case list:
+		for _, f := range append(append(append([]string{}, bodyFaults...), stdioFaults...), httpFaults...) {
+			fmt.Println(f)
+		}
+	case overHTTP:
+		serveHTTP(o)
+	default:
+		serveStdio(o)
+	}
+}
+
+// bodyFaults make a whole message that is wrong; every transport carries them.
+var bodyFaults = []string{
+	"none", "garbage", "nonutf8", "half", "wrongid", "nullid", "jsonrpc1", "batch",
+	"resultanderror", "neither", "dupname", "trailing", "rpcerror", "badversion",
+	"badevent", "wrongversion", "missingversion", "missingeffects", "nulleffects",
+	"effectsobject", "ask", "allow", "unlisted", "twodenies", "noreason",
+	"emptyreason", "badcode", "huge", "deep", "empty",
+}
+
+// body returns the message of a fault, without a line feed, or false.
+func body(o options, id string) (string, bool) {
+	q := func(s string) string { b, _ := json.Marshal(s); return string(b) }
+	effects := "[]"
+	deny := `{"type":"deny","reason":"refused by the test backend"}`
+	if o.effect == "deny" {
+		effects = "[" + deny + "]"
+	}
+	head := `{"jsonrpc":"2.0","id":` + q(id) + `,`
+	result := func(effects string) string {
+		return head + `"result":{"protocolVersion":"0.1","effects":` + effects + `,"note":"` + Marker + `"}}`
+	}
+	rpc := func(code int) string {
+		return head + fmt.Sprintf(`"error":{"code":%d,"message":"%s","data":{"trace":"%s"}}}`, code, Marker, Marker)
+	}
+	switch o.fault {
+	case "garbage":
+		return Marker + " is not JSON", true
+	case "nonutf8":
+		return head + `"result":{"protocolVersion":"0.1","effects":[],"x":"` + Marker + "\xff\xfe" + `"}}`, true
+	case "half":
+		return head + `"result":{"protocolVersion":"0.1","note":"` + Marker, true
+	case "wrongid":
+		return strings.Replace(result(effects), head, `{"jsonrpc":"2.0","id":"`+Marker+`",`, 1), true
+	case "nullid":
+		return strings.Replace(result(effects), head, `{"jsonrpc":"2.0","id":null,`, 1), true
+	case "jsonrpc1":
+		return strings.Replace(result(effects), `"2.0"`, `"1.0"`, 1), true
+	case "batch":
+		return "[" + result(effects) + "]", true
+	case "resultanderror":
+		return head + `"result":{"protocolVersion":"0.1","effects":[]},"error":{"code":1,"message":"` + Marker + `"}}`, true
+	case "neither":
+		return head + `"note":"` + Marker + `"}`, true
+	case "dupname":
+		return head + `"result":{"protocolVersion":"0.1","effects":[` + deny + `],"effects":[],"note":"` + Marker + `"}}`, true
+	case "trailing":
+		return result(effects) + result(effects), true
+	case "rpcerror":
+		return rpc(-32003), true
+	case "badversion":
+		return rpc(-32001), true
+	case "badevent":
+		return rpc(-32002), true
+	case "wrongversion":
+		return strings.Replace(result(effects), `"0.1"`, `"9.9"`, 1), true
+	case "missingversion":
+		return strings.Replace(result(effects), `"protocolVersion":"0.1",`, "", 1), true
+	case "missingeffects":
+		return strings.Replace(result("X"), `,"effects":X`, "", 1), true
+	case "nulleffects":
+		return result("null"), true
+	case "effectsobject":
+		return result(deny), true
+	case "ask":
+		return result(`[{"type":"ask","reason":"` + Marker + `"}]`), true
+	case "allow":
+		return result(`[{"type":"allow"}]`), true
+	case "unlisted":
+		return result(`[{"type":"net.acme.pause","reason":"` + Marker + `"}]`), true
+	case "twodenies":
+		return result("[" + deny + "," + deny + "]"), true
+	case "noreason":
+		return result(`[{"type":"deny","note":"` + Marker + `"}]`), true
+	case "emptyreason":
+		return result(`[{"type":"deny","reason":""}]`), true
+	case "badcode":
+		return result(`[{"type":"deny","reason":"` + Marker + `","code":"nodots"}]`), true
+	case "huge":
+		// A valid answer but for its size.
+		return strings.Replace(result(effects), Marker, Marker+strings.Repeat("x", o.size), 1), true
+	case "deep":
+		return strings.Replace(result(effects), `"`+Marker+`"`,
+			strings.Repeat("[", 5000)+`"`+Marker+`"`+strings.Repeat("]", 5000), 1), true
+	case "empty":
+		return "", true
+	case "none":
+		return head + `"result":{"protocolVersion":"0.1","effects":` + effects + `}}`, true
+	}
+	return head + `"result":{"protocolVersion":"0.1","effects":` + effects + `}}`, false
+}
+
+type message struct {
+	ID     *string `json:"id"`
+	Method string  `json:"method"`
+	Params struct {
+		Event struct {
+			ID   string `json:"id"`
+			Type string `json:"type"`
+		} `json:"event"`
+	} `json:"params"`
+}
+
+// note appends one line about a received message to the log file.
+func (o options) note(raw []byte, m message) {
+	if o.log == "" {
+		return
+	}
+	f, err := os.OpenFile(o.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		fatal(err)
+	}
+	defer f.Close()
+	fmt.Fprintf(f, "%s %s %s %s\n", m.Method, m.Params.Event.Type, m.Params.Event.ID, raw)
+}
+
+func fatal(err error) {
+	fmt.Fprintln(os.Stderr, "badbackend:", err)
+	os.Exit(70)
+}
+
+// forever blocks for good. Unlike an empty select it is no deadlock to the
+// runtime.
+func forever() {
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
+var stdioFaults = []string{
+	"hung", "slow", "late", "lateonce", "exit", "exitafter", "killed", "banner", "extra",
+	"twice", "pretty", "nolf", "crlf", "blank", "trickle", "endless", "noread",
+	"closestdout", "stderrflood", "stdoutflood", "unasked", "ignoreterm",
+	"grandchild", "daemon", "exitidle", "observehang", "env", "argv", "cwd",
+}
+
+func serveStdio(o options) {
+	out := bufio.NewWriter(os.Stdout)
+	say := func(s string) { out.WriteString(s); out.Flush() }
+	switch o.fault {
+	case "noread":
+		forever()
+	case "ignoreterm":
+		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	case "stdoutflood":
+		for {
+			say(Marker + strings.Repeat(" flood", 100) + "\n")
+		}
+	case "unasked":
+		say(`{"jsonrpc":"2.0","id":"unasked","result":{"protocolVersion":"0.1","effects":[]}}` + "\n")
+	}
+	in := bufio.NewReaderSize(os.Stdin, 64<<10)
+	count, first := 0, ""
+	for {
+		line, err := in.ReadBytes('\n')
+		if len(line) > 1 {
+			var m message
+			if err := json.Unmarshal(line, &m); err != nil {
+				fatal(fmt.Errorf("request: %w", err))
+			}
+			o.note(line, m)
+			count++
+			if count == 1 && m.ID != nil {
+				first = *m.ID
+			}
+			if m.ID == nil {
+				if o.fault == "observehang" {
+					forever()
+				}
+			} else {
+				answer(o, say, *m.ID, first, count)
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			fatal(err)
+		}
+	}
+	switch o.fault {
+	case "exitafter":
+		os.Exit(o.exit)
+	case "ignoreterm":
+		forever()
+	}
+}
+
+func answer(o options, say func(string), id, first string, count int) {
+	s, whole := body(o, id)
+	if whole {
+		say(s + "\n")
+		return
+	}
+	switch o.fault {
+	case "hung":
+		forever()
+	case "slow", "late":
+		time.Sleep(o.delay)
+		say(s + "\n")
+	case "lateonce": // the first answer comes together with the second, before it
+		if count == 1 {
+			return
+		}
+		if count == 2 {
+			old, _ := body(options{fault: "none", effect: "deny"}, first)
+			say(old + "\n")
+		}
+		say(s + "\n")
+	case "exit":
+		os.Exit(o.exit)
+	case "killed":
+		p, _ := os.FindProcess(os.Getpid())
+		_ = p.Kill()
+		forever()
+	case "banner":
+		say("Welcome to " + Marker + "\n" + s + "\n")
+	case "extra":
+		say(s + "\n" + Marker + "\n")
+	case "twice":
+		say(s + "\n" + s + "\n")
+	case "pretty":
+		say("{\n" + s[1:] + "\n")
+	case "nolf":
+		say(s)
+	case "crlf":
+		say(s + "\r\n")
+	case "blank":
+		say("\n" + s + "\n")
+	case "trickle":
+		for i := range len(s) {
+			say(s[i : i+1])
+			time.Sleep(o.delay)
+		}
+		say("\n")
+	case "endless":
+		say(`{"jsonrpc":"2.0","id":"`)
+		for {
+			say(Marker)
+		}
+	case "closestdout":
+		os.Stdout.Close()
+		forever()
+	case "stderrflood":
+		for range 2000 {
+			os.Stderr.WriteString(strings.Repeat(Marker+" ", 100) + "\n")
+		}
+		say(s + "\n")
+	case "grandchild", "daemon":
+		leaveBehind(o.fault == "daemon")
+		say(s + "\n")
+	case "exitidle": // answers, then ends with an error before the next question
+		say(s + "\n")
+		os.Exit(o.exit)
+	case "env":
+		denyWith(say, id, strings.Join(os.Environ(), " "))
+	case "argv":
+		denyWith(say, id, strings.Join(os.Args[1:], " "))
+	case "cwd":
+		wd, _ := os.Getwd()
+		denyWith(say, id, wd)
+	default:
+		say(s + "\n")
+	}
+}
+
+func denyWith(say func(string), id, reason string) {
+	qid, _ := json.Marshal(id)
+	qr, _ := json.Marshal(reason)
+	say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"0.1","effects":[{"type":"deny","reason":%s}]}}`+"\n", qid, qr))
+}
