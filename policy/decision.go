@@ -84,11 +84,11 @@ const (
 )
 
 // Denied reports whether the operation is refused. The zero Decision is.
-func (d *Decision) Denied() bool { return d.Effect != EffectNone }
+func (d Decision) Denied() bool { return d.Effect != EffectNone }
 
 // Effects returns the decision as AHP effects: one deny, or none. The deny
 // carries the short message; policy internals stay in the record (V-DEC-3).
-func (d *Decision) Effects() []ahp.Effect {
+func (d Decision) Effects() []ahp.Effect {
 	if !d.Denied() {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (d *Decision) Effects() []ahp.Effect {
 }
 
 // RuleNames returns the names of the rules that denied or flagged, in order.
-func (d *Decision) RuleNames() []string {
+func (d Decision) RuleNames() []string {
 	var out []string
 	if d.Denied() && d.Rule != "" {
 		out = append(out, d.Rule)

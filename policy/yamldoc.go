@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -79,8 +80,9 @@ func (d *document) yamlError(err error) {
 	} else if m := yamlPlace.FindStringSubmatch(msg); m != nil {
 		line, _ = strconv.Atoi(m[1])
 	}
-	if msg == "EOF" {
-		msg, line, col = "file is empty, want a mapping", 1, 1
+	if errors.Is(err, io.EOF) {
+		d.failAt(1, 1, "", "file is empty, want a mapping")
+		return
 	}
 	d.failAt(line, max(col, 1), "", "not well-formed YAML: %s", msg)
 }
