@@ -30,8 +30,8 @@ func TestKill(t *testing.T) {
 	acked := map[audit.ID]string{}
 	checked := audit.ID(0)
 	for round := range kills {
-		// From before the first answer to some thousand answers.
-		killLoad(t, dir, acked, int(random.ExpFloat64()*100), time.Duration(random.IntN(3000))*time.Microsecond)
+		// From before the first answer to some hundred answers.
+		killLoad(t, dir, acked, int(random.ExpFloat64()*40), time.Duration(random.IntN(3000))*time.Microsecond)
 
 		log, err := sqlite.Open(t.Context(), sqlite.Options{Dir: dir, Sync: audit.Always})
 		if err != nil {
