@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/wire01"
+	"github.com/holdpoint/holdpoint/backend"
 	"github.com/holdpoint/holdpoint/harness"
 	"github.com/holdpoint/holdpoint/policy"
 	"github.com/holdpoint/holdpoint/settle"
@@ -48,15 +49,24 @@ func (g *Gateway) askPolicy(ctx context.Context, frame []byte) ([]byte, error) {
 	return wire01.AppendResult(nil, m.ID, effects, nil)
 }
 
-// answerHarness is the policy as the backend of harnesses elsewhere.
-func (g *Gateway) answerHarness(ctx context.Context, ev *ahp.Event) ([]ahp.Effect, error) {
+// PolicyHandler is a policy as an AHP backend: it decides and keeps no record.
+func PolicyHandler(d *Decider) backend.Handler {
+	return backend.HandlerFunc(func(ctx context.Context, r *backend.Request) ([]ahp.Effect, error) {
+		dec, _, err := d.Decide(ctx, r.Event)
+		return decided(&dec, err)
+	})
+}
+
+// answerHarness is the policy as the backend of harnesses elsewhere, with a
+// record of each answer.
+func (g *Gateway) answerHarness(ctx context.Context, r *backend.Request) ([]ahp.Effect, error) {
 	began := time.Now()
-	d, _, err := g.decider.Decide(ctx, ev)
+	d, _, err := g.decider.Decide(ctx, r.Event)
 	effects, err := decided(&d, err)
 	if err != nil {
 		return nil, err
 	}
-	return g.recordAnswer(ctx, ev, effects, &d, began)
+	return g.recordAnswer(ctx, r.Event, effects, &d, began)
 }
 
 // decided turns a decision into effects. What the event itself causes is an
@@ -114,7 +124,7 @@ func (g *Gateway) servers() []*server {
 	mux.HandleFunc("GET /readyz", g.readyz)
 	mux.Handle("GET /metrics", g.metrics.handler())
 
-	list := []*server{g.newServer(g.ahpLn, mux)}
+	list := []*server{g.newServer(g.ahpLn, as("unix", mux))}
 	if t := g.opts.TCP; t != nil {
 		hosts := append([]string{"localhost", "127.0.0.1", "::1"}, t.Hosts...)
 		if host, _, err := net.SplitHostPort(t.Addr); err == nil {
@@ -122,9 +132,17 @@ func (g *Gateway) servers() []*server {
 				hosts = append(hosts, host)
 			}
 		}
-		list = append(list, g.newServer(g.tcpLn, newGuard(t.Token, hosts, t.TLS != nil, mux)))
+		list = append(list, g.newServer(g.tcpLn, newGuard(t.Token, hosts, t.TLS != nil, as("token", mux))))
 	}
 	return list
+}
+
+// as names the principal that asks through a listener: whoever may connect to the
+// socket, or whoever holds the token.
+func as(principal string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(backend.WithPrincipal(r.Context(), principal)))
+	})
 }
 
 func (g *Gateway) newServer(ln net.Listener, h http.Handler) *server {
@@ -132,8 +150,8 @@ func (g *Gateway) newServer(ln net.Listener, h http.Handler) *server {
 		ln: limitListener(ln, g.opts.MaxConnections),
 		srv: &http.Server{
 			Handler:           h,
-			ReadHeaderTimeout: frameTimeout,
-			ReadTimeout:       2 * frameTimeout,
+			ReadHeaderTimeout: g.opts.FrameTimeout,
+			ReadTimeout:       2 * g.opts.FrameTimeout,
 			WriteTimeout:      time.Minute,
 			IdleTimeout:       2 * time.Minute,
 			MaxHeaderBytes:    16 << 10,

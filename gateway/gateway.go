@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/audit"
+	"github.com/holdpoint/holdpoint/backend"
 	"github.com/holdpoint/holdpoint/harness"
 	"github.com/holdpoint/holdpoint/internal/atomicfile"
 	"github.com/holdpoint/holdpoint/internal/privdir"
@@ -36,8 +36,8 @@ type Gateway struct {
 	recorder harness.Recorder // of settlements: the gateway itself, or the spool of Once
 	decider  *Decider
 	harness  *harness.Harness
-	endpoint http.Handler // the policy for harnesses elsewhere
-	source   string       // names this installation in events
+	endpoint *backend.Server // the policy for harnesses elsewhere
+	source   string          // names this installation in events
 
 	lock    *lockFile
 	hookLn  net.Listener
@@ -48,6 +48,7 @@ type Gateway struct {
 	observed     map[ahp.EventType]bool // event types that some backend observes
 	sessions     *sessions
 	reloads      chan Trigger
+	spooled      map[string]bool // lines of spools that are still being read; drainSpool's own
 	brokenPolicy atomic.Pointer[error]
 	serving      atomic.Bool
 	began        time.Time
@@ -81,7 +82,7 @@ func Open(ctx context.Context, o Options) (_ *Gateway, err error) {
 			err = errors.Join(err, g.Close())
 		}
 	}()
-	g.audit = &auditor{log: o.Audit, logger: o.Logger, metrics: g.metrics}
+	g.audit = newAuditor(o.Audit, o.Logger, g.metrics)
 	g.recorder = g
 	if g.source, err = installation(dir); err != nil {
 		return nil, err
@@ -108,7 +109,12 @@ func Open(ctx context.Context, o Options) (_ *Gateway, err error) {
 // openChain makes the chain: the policy first, then what is registered.
 func (g *Gateway) openChain() error {
 	var err error
-	g.endpoint = http.NotFoundHandler()
+	g.endpoint, err = backend.New(backend.HandlerFunc(g.answerHarness), backend.Options{
+		MaxConcurrent: g.opts.MaxConnections, Timeout: g.opts.PolicyTimeout, Logger: g.log,
+	})
+	if err != nil {
+		return err
+	}
 	own := ahp.Backend{
 		ID: PolicyID, Transport: &ahp.LocalTransport{},
 		Subscriptions: []ahp.Subscription{{
@@ -186,6 +192,9 @@ func (g *Gateway) Close() error {
 	if g.watcher != nil {
 		errs = append(errs, g.watcher.Close())
 	}
+	if g.endpoint != nil {
+		errs = append(errs, g.endpoint.Shutdown(context.Background()))
+	}
 	if g.harness != nil {
 		errs = append(errs, g.harness.Close(context.Background()))
 	}
@@ -241,7 +250,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	endWork(errStopping)
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.opts.Drain)
 	defer cancel()
-	err = errors.Join(err, g.harness.Close(stop))
+	err = errors.Join(err, g.endpoint.Shutdown(stop), g.harness.Close(stop))
 	g.deliveries.Wait() // the harness has ended them
 	g.lifeEntry(ctx, audit.Stop)
 	g.log.LogAttrs(ctx, slog.LevelInfo, "stopped")
@@ -268,8 +277,12 @@ func (g *Gateway) lifeEntry(ctx context.Context, kind audit.Kind) {
 	}
 }
 
-// retainEvery is how often the audit log is pruned.
-const retainEvery = time.Hour
+// retainEvery is how often the audit log is pruned, and retainPause the least
+// time between two tries while it is full.
+const (
+	retainEvery = time.Minute
+	retainPause = time.Second
+)
 
 func (g *Gateway) retainLoop(ctx context.Context) error {
 	if g.opts.KeepFor == 0 && g.opts.KeepBytes == 0 {
@@ -288,8 +301,17 @@ func (g *Gateway) retainLoop(ctx context.Context) error {
 		case pruned.Entries > 0:
 			g.log.LogAttrs(ctx, slog.LevelInfo, "audit log pruned", slog.Int64("entries", pruned.Entries), slog.Int64("bytes", pruned.Bytes))
 		}
-		if !sleep(ctx, retainEvery) {
+		if !sleep(ctx, retainPause) {
 			return nil
+		}
+		next := time.NewTimer(retainEvery)
+		select {
+		case <-ctx.Done():
+			next.Stop()
+			return nil
+		case <-next.C:
+		case <-g.audit.full:
+			next.Stop()
 		}
 	}
 }

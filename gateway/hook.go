@@ -34,8 +34,6 @@ var dialects = map[string]dialect{
 }
 
 const (
-	// frameTimeout bounds the arrival of a frame: a client sends it at once.
-	frameTimeout = 5 * time.Second
 	// writeTimeout bounds the writing of an answer.
 	writeTimeout = 5 * time.Second
 	// lingerBytes and lingerTimeout bound what is read of a frame that was
@@ -91,7 +89,7 @@ func (g *Gateway) serveHook(ctx context.Context, c net.Conn) {
 	defer g.metrics.connections.Dec()
 	defer c.Close()
 	began := time.Now()
-	if err := c.SetReadDeadline(began.Add(frameTimeout)); err != nil {
+	if err := c.SetReadDeadline(began.Add(g.opts.FrameTimeout)); err != nil {
 		return
 	}
 	req, err := hookwire.ReadRequest(c, g.opts.MaxPayloadBytes)

@@ -26,6 +26,7 @@ func (noLog) Verify(context.Context, audit.Trust) (audit.Report, error) {
 	return audit.Report{}, audit.ErrClosed
 }
 func (noLog) Stat(context.Context) (audit.Stat, error) { return audit.Stat{}, audit.ErrClosed }
+func (noLog) Verifier() string                         { return "" }
 func (noLog) Close() error                             { return nil }
 
 func none(yield func(audit.Record, error) bool) { yield(audit.Record{}, audit.ErrClosed) }

@@ -38,7 +38,7 @@ func Once(ctx context.Context, o Options, req *hookwire.Request) (_ *hookwire.An
 		return nil, err
 	}
 	g := &Gateway{opts: o, log: o.Logger, metrics: newMetrics(), sessions: newSessions(o.Policy.Home), began: began, source: "urn:holdpoint:hook", recorder: spool}
-	g.audit = &auditor{log: o.Audit, logger: o.Logger, metrics: g.metrics}
+	g.audit = newAuditor(o.Audit, o.Logger, g.metrics)
 	defer func() { err = errors.Join(err, g.Close()) }()
 	if g.decider, err = NewDecider(o.Policy); err != nil {
 		return nil, err

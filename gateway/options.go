@@ -33,6 +33,7 @@ const (
 // The defaults of [Options].
 const (
 	DefaultDrain          = 5 * time.Second
+	DefaultFrameTimeout   = 5 * time.Second // a client sends its frame at once
 	DefaultMaxConnections = 256
 	DefaultBudget         = 10 * time.Second // of a client that states none
 	MaxBudget             = 10 * time.Minute
@@ -71,6 +72,10 @@ type Options struct {
 
 	// TCP, when not nil, serves the AHP endpoint on a TCP address as well.
 	TCP *TCP
+
+	// FrameTimeout bounds the arrival of one frame or request head; zero means
+	// [DefaultFrameTimeout].
+	FrameTimeout time.Duration
 
 	MaxConnections int           // at the same time on each socket; zero means [DefaultMaxConnections]
 	Drain          time.Duration // how long a stop waits for what is under way; zero means [DefaultDrain]
@@ -134,7 +139,7 @@ func (o Options) complete() (Options, error) {
 	if o.Oversize != OversizeRefuse && o.Oversize != OversizePolicy {
 		bad("oversize: %q, expected %s or %s", o.Oversize, OversizeRefuse, OversizePolicy)
 	}
-	if o.KeepFor < 0 || o.KeepBytes < 0 || o.MaxPayloadBytes < 0 || o.MaxConnections < 0 || o.Drain < 0 {
+	if o.KeepFor < 0 || o.KeepBytes < 0 || o.MaxPayloadBytes < 0 || o.MaxConnections < 0 || o.Drain < 0 || o.FrameTimeout < 0 {
 		bad("a bound is negative")
 	}
 	if o.TCP != nil {
@@ -142,6 +147,7 @@ func (o Options) complete() (Options, error) {
 	}
 	o.MaxPayloadBytes = cmp.Or(o.MaxPayloadBytes, hookwire.MaxPayloadBytes)
 	o.MaxConnections = cmp.Or(o.MaxConnections, DefaultMaxConnections)
+	o.FrameTimeout = cmp.Or(o.FrameTimeout, DefaultFrameTimeout)
 	o.Drain = cmp.Or(o.Drain, DefaultDrain)
 	o.Version = cmp.Or(o.Version, "devel")
 	if o.Logger == nil {

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -31,6 +30,9 @@ type PolicySource struct {
 	// Disk lets the facts follow links on disk. A check of a command for another
 	// machine leaves it off.
 	Disk bool
+	// Secrets makes the detector of secret values. It is called when the first
+	// policy is loaded that reads them, since detectors are large. Nil finds none.
+	Secrets func() (facts.SecretFinder, error)
 	// Guard lists files and folders of the gate itself; changing them is a hazard.
 	Guard []string
 }
@@ -40,11 +42,16 @@ type PolicySource struct {
 type Decider struct {
 	src    PolicySource
 	engine policy.Engine
-	opts   facts.Options
-	set    atomic.Pointer[policy.Set]
+	set    atomic.Pointer[inForce]
 
-	loading sync.Mutex // one load at a time
-	secrets facts.SecretFinder
+	loading sync.Mutex    // one load at a time; guards opts
+	opts    facts.Options // for the next load
+}
+
+// inForce is a policy with the options for the facts that it reads.
+type inForce struct {
+	set  *policy.Set
+	opts facts.Options
 }
 
 // NewDecider loads the policy of src. The error joins every problem of every file.
@@ -87,20 +94,20 @@ func (d *Decider) Load() error {
 	if err != nil {
 		return err
 	}
-	if set.NeedsSecrets() && d.secrets == nil {
-		// Without a detector a rule over secrets would never fire, and nobody
-		// would see why.
-		return errors.New("policy: a rule reads secrets, and this build has no secret detector")
+	if set.NeedsSecrets() && d.opts.Secrets == nil && d.src.Secrets != nil {
+		if d.opts.Secrets, err = d.src.Secrets(); err != nil {
+			return fmt.Errorf("secret detector: %w", err)
+		}
 	}
-	d.set.Store(set)
+	d.set.Store(&inForce{set: set, opts: d.opts})
 	return nil
 }
 
 // Set returns the policy in force.
-func (d *Decider) Set() *policy.Set { return d.set.Load() }
+func (d *Decider) Set() *policy.Set { return d.set.Load().set }
 
 // Digest identifies the policy in force.
-func (d *Decider) Digest() string { return d.set.Load().Digest() }
+func (d *Decider) Digest() string { return d.Set().Digest() }
 
 // At says where one operation happens, if it is not where the [PolicySource]
 // says. Zero fields change nothing.
@@ -117,16 +124,16 @@ func (d *Decider) Decide(ctx context.Context, ev *ahp.Event) (policy.Decision, *
 
 // DecideAt is [Decider.Decide] for an operation in another place.
 func (d *Decider) DecideAt(ctx context.Context, ev *ahp.Event, at At) (policy.Decision, *facts.Facts, error) {
-	set := d.set.Load()
-	o := d.opts
+	now := d.set.Load()
+	set, o := now.set, now.opts
 	if at.Home != "" && at.Home != o.Home {
 		o.Home, o.Env = at.Home, homeEnv(at.Home)
 	}
 	if at.Dialect != shell.Unknown {
 		o.Dialect = at.Dialect
 	}
-	if set.NeedsSecrets() {
-		o.Secrets = d.secrets
+	if !set.NeedsSecrets() {
+		o.Secrets = nil
 	}
 	f, err := facts.Extract(ctx, ev, o)
 	if err != nil {

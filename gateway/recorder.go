@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,11 @@ type auditor struct {
 	logger  *slog.Logger
 	metrics *metrics
 	broken  atomic.Bool
+	full    chan struct{} // a token while the log has no room; capacity 1
+}
+
+func newAuditor(log audit.Log, logger *slog.Logger, m *metrics) *auditor {
+	return &auditor{log: log, logger: logger, metrics: m, full: make(chan struct{}, 1)}
 }
 
 // append writes e under a context that the caller cannot cancel: the entry must
@@ -36,6 +42,12 @@ func (a *auditor) append(ctx context.Context, e audit.Entry) error {
 	_, err := a.log.Append(ctx, e.Fit())
 	if err != nil {
 		a.metrics.auditFailures.Inc()
+		if errors.Is(err, audit.ErrFull) {
+			select {
+			case a.full <- struct{}{}:
+			default:
+			}
+		}
 		if !a.broken.Swap(true) {
 			a.metrics.auditPending.Set(1)
 			a.logger.LogAttrs(ctx, slog.LevelError, "audit log cannot be written", slog.String("error", err.Error()))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"strconv"
 	"time"
 
 	"github.com/holdpoint/holdpoint/audit"
@@ -32,43 +31,60 @@ type fallbackRecord struct {
 	ElapsedUs    int64            `json:"elapsedUs"`
 }
 
-// drainSpool moves what hook clients decided alone into the audit log. A line
-// stays in the spool until its entry is written; the key keeps a line that is
-// read twice from being entered twice.
+// drainSpool moves what hook clients decided alone into the audit log. It must
+// not run twice at the same time.
 func (g *Gateway) drainSpool(ctx context.Context) {
+	if g.spooled == nil {
+		g.spooled = map[string]bool{}
+	}
 	n := 0
-	bad, err := hookwire.DrainSpool(hookwire.SpoolPath(g.opts.Socket), func(f hookwire.Fallback) error {
-		data, err := json.Marshal(fallbackRecord{
-			fallbackVersion, f.Agent, f.Event, f.Cause, f.Policy, f.Outcome, f.PID, f.ParentPID, f.PayloadBytes, f.Elapsed.Microseconds(),
-		})
-		if err != nil {
-			return err
-		}
-		e := audit.Entry{
-			Version: fallbackVersion, Kind: audit.Fallback, Time: f.Time, Agent: f.Agent, Event: f.Event, Decision: string(f.Outcome),
-			Key:  "fallback:" + f.Time.UTC().Format(time.RFC3339Nano) + ":" + strconv.Itoa(f.PID),
-			Data: data,
-		}
-		if f.Outcome == hookwire.OutcomeOpened {
-			e.Flags = []string{"failed-open"}
-		}
-		if err := g.audit.append(ctx, e); err != nil {
-			return err
-		}
-		n++
-		agent := knownAgent(f.Agent)
-		g.metrics.fallbacks.WithLabelValues(agent, knownOutcome(f.Outcome)).Inc()
-		if f.Outcome == hookwire.OutcomeOpened {
-			g.metrics.failedOpen.WithLabelValues(agent).Inc()
-		}
-		return nil
+	done, err := audit.IngestSpool(ctx, g.opts.Audit, hookwire.SpoolPath(g.opts.Socket), audit.SpoolOptions{
+		Entry: func(line audit.SpoolLine) audit.Entry {
+			f, err := hookwire.ParseSpoolLine(line.Data)
+			if line.Torn || err != nil {
+				return audit.Entry{} // kept as it is, marked unreadable
+			}
+			// A spool that was taken is read again for a while; the log knows its
+			// lines, and the figures must count them once too.
+			if key := string(line.Data); !g.spooled[key] {
+				g.spooled[key] = true
+				n++
+				g.countFallback(&f)
+			}
+			return fallbackEntry(&f)
+		},
 	})
 	if err != nil {
-		g.log.LogAttrs(ctx, slog.LevelError, "spool of the hook clients could not be read", slog.String("error", err.Error()))
+		g.metrics.auditFailures.Inc()
+		g.log.LogAttrs(ctx, slog.LevelError, "decisions of hook clients could not be recorded; they stay in the spool", slog.String("error", err.Error()))
+	} else if done.Kept == 0 {
+		clear(g.spooled)
 	}
-	if n > 0 || bad > 0 {
-		g.log.LogAttrs(ctx, slog.LevelInfo, "decisions of hook clients recorded", slog.Int("fallbacks", n), slog.Int("damaged", bad))
+	if n > 0 {
+		g.log.LogAttrs(ctx, slog.LevelWarn, "hook clients decided alone", slog.Int("fallbacks", n), slog.Int("damaged", done.Torn))
 	}
+}
+
+func (g *Gateway) countFallback(f *hookwire.Fallback) {
+	agent := knownAgent(f.Agent)
+	g.metrics.fallbacks.WithLabelValues(agent, knownOutcome(f.Outcome)).Inc()
+	if f.Outcome == hookwire.OutcomeOpened {
+		g.metrics.failedOpen.WithLabelValues(agent).Inc()
+	}
+}
+
+func fallbackEntry(f *hookwire.Fallback) audit.Entry {
+	e := audit.Entry{
+		Version: fallbackVersion, Kind: audit.Fallback, Time: f.Time, Agent: f.Agent, Event: f.Event, Decision: string(f.Outcome),
+	}
+	if f.Outcome == hookwire.OutcomeOpened {
+		e.Flags = []string{"failed-open"}
+	}
+	// A struct of strings and numbers always has a JSON form.
+	e.Data, _ = json.Marshal(fallbackRecord{
+		fallbackVersion, f.Agent, f.Event, f.Cause, f.Policy, f.Outcome, f.PID, f.ParentPID, f.PayloadBytes, f.Elapsed.Microseconds(),
+	})
+	return e
 }
 
 func (g *Gateway) spoolLoop(ctx context.Context) error {
@@ -88,7 +104,7 @@ func knownAgent(name string) string {
 
 func knownOutcome(o hookwire.Outcome) string {
 	switch o {
-	case hookwire.OutcomeRefused, hookwire.OutcomeOpened, hookwire.OutcomePassed:
+	case hookwire.OutcomeRefused, hookwire.OutcomeOpened, hookwire.OutcomePassed, OutcomeProceed:
 		return string(o)
 	}
 	return "unknown"

@@ -30,12 +30,18 @@ type place struct {
 }
 
 func (p *place) register(cmd *cobra.Command) {
+	p.registerPolicy(cmd)
 	f := cmd.Flags()
-	f.StringVar(&p.policyDir, "policy", "", "policy `folder`; without it the default pack decides")
 	f.StringVar(&p.cwd, "cwd", "", "working `folder` of the command (default: the current one)")
 	f.StringArrayVar(&p.roots, "root", nil, "workspace root `folder`; may be repeated (default: the repository that holds --cwd)")
+}
+
+// registerPolicy adds the flags that do not depend on one command.
+func (p *place) registerPolicy(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&p.policyDir, "policy", "", "policy `folder`; without it the default pack decides")
 	f.StringVar(&p.home, "home", "", "home `folder` of the user (default: yours)")
-	f.StringVar(&p.dialect, "shell", "", "`dialect` of the command: bash, sh, zsh, powershell, cmd")
+	f.StringVar(&p.dialect, "shell", "", "`dialect` of commands whose tool does not say: bash, sh, zsh, powershell, cmd")
 }
 
 // complete fills in what was not given.

@@ -19,6 +19,7 @@ var commands = []func(*app) *cobra.Command{
 	newServe,
 	newCheck,
 	newHook,
+	newBackend,
 	newVersion,
 }
 

@@ -1,0 +1,122 @@
+package gateway_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/holdpoint/holdpoint/audit"
+	"github.com/holdpoint/holdpoint/gateway"
+	"github.com/holdpoint/holdpoint/hookwire"
+)
+
+const (
+	policyDeploy = `version: 1
+rules:
+  - name: no-deploy
+    when: tool.name == "Deploy"
+    effect: deny
+    reason: Deployments are for people.
+    severity: high
+`
+	policyBroken = `version: 1
+rules:
+  - name: no-deploy
+    when: tool.nome == "Deploy"
+    effect: deny
+    reason: x
+    severity: high
+`
+)
+
+func writePolicy(t *testing.T, dir, text string) {
+	t.Helper()
+	// As an editor does: a new file, renamed over the old one.
+	tmp := filepath.Join(dir, ".rules.yaml.tmp")
+	if err := os.WriteFile(tmp, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(tmp, filepath.Join(dir, "rules.yaml")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestABrokenEditKeepsTheLastGoodPolicy(t *testing.T) {
+	for _, mode := range []gateway.ReloadMode{gateway.ReloadAuto, gateway.ReloadManual} {
+		t.Run(string(mode), func(t *testing.T) {
+			o := options(t)
+			o.Policy.Dir = filepath.Join(shortDir(t), "policy")
+			if err := os.Mkdir(o.Policy.Dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			writePolicy(t, o.Policy.Dir, policyDeploy)
+			o.Reload = mode
+			r := start(t, o)
+			first := r.Decider().Digest()
+			edit := func(text string) {
+				t.Helper()
+				writePolicy(t, o.Policy.Dir, text)
+				if mode == gateway.ReloadManual {
+					r.Reload()
+				}
+			}
+			denied := func() bool {
+				t.Helper()
+				ans, err := ask(t, o.Socket, hookwire.AgentClaudeCode, "PreToolUse", bytes.ReplaceAll(bash("now"), []byte(`"Bash"`), []byte(`"Deploy"`)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return ans.ExitCode == 2
+			}
+			if !denied() {
+				t.Fatal("the rule does not hold at the start")
+			}
+
+			edit(policyBroken)
+			r.until("the broken edit is seen", func() bool { return r.Ready().PolicyBroken })
+			if !denied() || r.Decider().Digest() != first {
+				t.Error("the last good policy is not in force")
+			}
+			if ready := r.Ready(); !ready.Ready || ready.PolicyProblems == 0 || ready.Policy != first {
+				t.Errorf("readiness %+v", ready)
+			}
+			if !strings.Contains(r.metric("holdpoint_policy_broken"), " 1") {
+				t.Error("the metric does not say so")
+			}
+			if log := r.log.String(); !strings.Contains(log, "policy refused") || !strings.Contains(log, "rules.yaml") {
+				t.Error("the log does not say so")
+			}
+
+			edit(strings.ReplaceAll(policyDeploy, "Deployments are for people.", "Ask somebody."))
+			r.until("the repair is seen", func() bool { return !r.Ready().PolicyBroken })
+			if !denied() || r.Decider().Digest() == first {
+				t.Error("the new policy is not in force")
+			}
+			if !strings.Contains(r.metric("holdpoint_policy_broken"), " 0") {
+				t.Error("the metric does not say that it is repaired")
+			}
+
+			var results []string
+			for _, rec := range r.records(audit.Reload) {
+				var data struct{ Result, Digest string }
+				if err := json.Unmarshal(rec.Data, &data); err != nil || data.Digest == "" {
+					t.Errorf("entry %s: %v", rec.Data, err)
+				}
+				results = append(results, data.Result)
+				if strings.Contains(string(rec.Data), "nome") {
+					t.Error("the entry quotes the policy")
+				}
+			}
+			if got := strings.Join(results, " "); got != "loaded refused loaded" {
+				t.Errorf("reload entries: %s", got)
+			}
+			sets := r.settlements()
+			if len(sets) != 3 || sets[0].PolicyDigest != first || sets[1].PolicyDigest != first || sets[2].PolicyDigest != r.Decider().Digest() {
+				t.Errorf("digests of the settlements do not follow the policy: %d", len(sets))
+			}
+		})
+	}
+}
