@@ -270,20 +270,20 @@ func (s *Server) call(ctx context.Context, x *slot, r *Request, f func(context.C
 		c.err = errPanic // stands if f ends the goroutine instead of returning
 		c.effects, c.err = f(ctx)
 	}()
+	var c called
 	select {
-	case c := <-done:
-		if c.err != nil && ctx.Err() != nil && errors.Is(c.err, ctx.Err()) {
-			return nil, s.ended(ctx)
-		}
-		return c.effects, c.err
+	case c = <-done:
 	case <-ctx.Done():
-		select { // what came in the same moment counts
-		case c := <-done:
-			return c.effects, c.err
+		select {
+		case c = <-done: // what came in the same moment counts
 		default:
 			return nil, s.ended(ctx)
 		}
 	}
+	if c.err != nil && ctx.Err() != nil && errors.Is(c.err, ctx.Err()) {
+		return nil, s.ended(ctx)
+	}
+	return c.effects, c.err
 }
 
 // ended says why a call's context ended.
