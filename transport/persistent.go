@@ -236,10 +236,11 @@ type conn struct {
 	good bool // it has answered well since the last bad line; of whoever asks
 
 	mu         sync.Mutex
-	open       string // id of the open question; empty when none is open
-	openBytes  []byte // the same
-	answer     []byte // to the question that was open
-	lost       *ahp.Failure
+	open       string       // id of the open question; empty when none is open
+	openBytes  []byte       // the same
+	answer     []byte       // to the question that was open
+	gone       bool         // stdout has ended; the process is of no use any more
+	lost       *ahp.Failure // how it ended; set after gone
 	bad        int
 	unanswered []string // ids that were given up, oldest first
 	answered   [maxAnswered]string
@@ -256,16 +257,16 @@ func (k *conn) retire() { k.once.Do(func() { close(k.quit) }) }
 func (k *conn) dead() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.lost != nil
+	return k.gone
 }
 
 // ask sends one question and waits for its answer. usable is false when the
 // process must not be used any more.
 func (k *conn) ask(ctx, own context.Context, x *Exchange) (f *ahp.Failure, usable bool) {
 	k.mu.Lock()
-	if k.lost != nil {
-		defer k.mu.Unlock()
-		return copyFailure(k.lost), false
+	if k.gone { // it ended just now, and has seen nothing of this question
+		k.mu.Unlock()
+		return &ahp.Failure{Class: ahp.FailConnection, Err: errLost}, false
 	}
 	k.open = x.ID
 	k.openBytes = append(k.openBytes[:0], x.ID...)
@@ -276,25 +277,11 @@ func (k *conn) ask(ctx, own context.Context, x *Exchange) (f *ahp.Failure, usabl
 	k.mu.Unlock()
 
 	if f := k.write(ctx, own, x.Frame); f != nil {
+		// The process has not got the whole question, so however it ended, this
+		// is a lost connection, and asking its successor is safe.
 		k.mu.Lock()
 		k.open = ""
 		k.mu.Unlock()
-		if f.Class == ahp.FailConnection {
-			// The process is probably ending. How it ends says more.
-			t := time.NewTimer(2 * settleWait)
-			defer t.Stop()
-			select {
-			case <-k.done:
-			case <-t.C:
-			case <-ctx.Done():
-			case <-own.Done():
-			}
-			k.mu.Lock()
-			if k.lost != nil {
-				f = copyFailure(k.lost)
-			}
-			k.mu.Unlock()
-		}
 		return f, false
 	}
 	select {
@@ -393,6 +380,9 @@ func (k *conn) serve(killCtx context.Context) {
 		}
 	}()
 	f := k.read()
+	k.mu.Lock()
+	k.gone = true
+	k.mu.Unlock()
 	// The child may be about to end by itself: give it the time to say how.
 	if f == nil {
 		k.p.stdin.Close()
