@@ -49,7 +49,7 @@ func NormalHost(host string) (string, error) {
 	if strings.HasPrefix(h, "[") && strings.HasSuffix(h, "]") {
 		h = h[1 : len(h)-1]
 	}
-	if h == "" || len(h) > 1024 {
+	if h == "" || len(h) > 1024 || !utf8.ValidString(h) {
 		return "", errHost
 	}
 	if strings.IndexByte(h, ':') >= 0 {
@@ -64,21 +64,27 @@ func NormalHost(host string) (string, error) {
 		if err != nil || strings.IndexByte(u, '%') >= 0 {
 			return "", errHost
 		}
-		h = u
+		if h = u; !utf8.ValidString(h) {
+			return "", errHost
+		}
 	}
 	if !plainHost(h) {
 		mapped, err := hostProfile.ToASCII(h)
 		if err != nil {
 			return "", errHost
 		}
+		// A name that changes when it is mapped again would have two forms.
+		if again, err := hostProfile.ToASCII(mapped); err != nil || again != mapped {
+			return "", errHost
+		}
 		h = mapped
 	}
 	h = strings.TrimSuffix(strings.ToLower(h), ".")
-	if h == "" {
+	if h == "" || h[0] == '.' || h[len(h)-1] == '.' || strings.Contains(h, "..") {
 		return "", errHost
 	}
 	for i := 0; i < len(h); i++ {
-		if c := h[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"#/<>?@[\]^|`+"`{}", c) >= 0 {
+		if c := h[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"#%/:<>?@[\\]^|`{}", c) >= 0 {
 			return "", errHost
 		}
 	}
