@@ -217,14 +217,20 @@ func TestRules(t *testing.T) {
 			}
 		}
 	})
-	t.Run("V-NAT-2", func(t *testing.T) {
-		for _, cmd := range []string{"ls", "deny"} {
-			with := edit(request("n-"+cmd, cmd), `"tool":{`, `"native":{"provider":"p","eventName":"e","payload":{"deny":1}},"extensions":{"com.x":"deny"},"tool":{`)
-			if got, want := say(t, s, with), say(t, s, request("n2-"+cmd, cmd)); got != want {
-				t.Errorf("%s: %s with native data, %s without", cmd, got, want)
-			}
+	for _, id := range []string{"V-NAT-2", "V-EXT-2"} {
+		t.Run(id, func(t *testing.T) { sameWithout(t, s) })
+	}
+}
+
+// sameWithout: native data and extensions decide nothing.
+func sameWithout(t *testing.T, s *backend.Server) {
+	for _, cmd := range []string{"ls", "deny"} {
+		id := t.Name() + cmd
+		with := strings.Replace(request(id+"+", cmd), `"tool":{`, `"native":{"provider":"p","eventName":"e","payload":{"deny":1}},"extensions":{"com.x":"deny"},"tool":{`, 1)
+		if got, want := say(t, s, with), say(t, s, request(id, cmd)); got != want || want == "-32602" {
+			t.Errorf("%s: %s with native data, %s without", cmd, got, want)
 		}
-	})
+	}
 }
 
 func TestInvalidEffectsAreAnInternalError(t *testing.T) {
@@ -277,6 +283,12 @@ func TestPanicIsLoggedWithoutItsValue(t *testing.T) {
 }
 
 func TestDuplicates(t *testing.T) {
+	t.Run("AHP-CORE-004", sequentialDuplicates)
+	t.Run("V-RETRY-4", func(t *testing.T) { synctest.Test(t, concurrentDuplicates) })
+	t.Run("V-RETRY-5", func(t *testing.T) { synctest.Test(t, failedFirst) })
+}
+
+func sequentialDuplicates(t *testing.T) {
 	var calls atomic.Int32
 	s := newServer(t, func(_ context.Context, r *backend.Request) ([]ahp.Effect, error) {
 		return []ahp.Effect{&ahp.Deny{Reason: fmt.Sprint("call ", calls.Add(1))}}, nil
@@ -314,86 +326,85 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-func TestConcurrentDuplicatesCallOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var calls atomic.Int32
-		s := newServer(t, func(ctx context.Context, r *backend.Request) ([]ahp.Effect, error) {
-			time.Sleep(time.Second)
-			return []ahp.Effect{&ahp.Deny{Reason: fmt.Sprint("call ", calls.Add(1))}}, nil
-		}, backend.Options{})
-		var wg sync.WaitGroup
-		for i := range 20 {
-			wg.Go(func() {
-				time.Sleep(time.Duration(i) * time.Millisecond)
-				if got := say(t, s, request("r", "ls")); got != "call 1" {
-					t.Errorf("got %s", got)
-				}
-			})
-		}
+// concurrentDuplicates: one call answers all that ask while it runs.
+func concurrentDuplicates(t *testing.T) {
+	var calls atomic.Int32
+	s := newServer(t, func(ctx context.Context, r *backend.Request) ([]ahp.Effect, error) {
+		time.Sleep(time.Second)
+		return []ahp.Effect{&ahp.Deny{Reason: fmt.Sprint("call ", calls.Add(1))}}, nil
+	}, backend.Options{})
+	var wg sync.WaitGroup
+	for i := range 20 {
 		wg.Go(func() {
-			time.Sleep(time.Millisecond / 2)
-			if got := say(t, s, request("r", "rm")); got != "-32602" {
-				t.Errorf("other content meanwhile: %s", got)
+			time.Sleep(time.Duration(i) * time.Millisecond)
+			if got := say(t, s, request("r", "ls")); got != "call 1" {
+				t.Errorf("got %s", got)
 			}
 		})
-		wg.Go(func() { // a waiter leaves when its own time is over
-			time.Sleep(time.Millisecond / 2)
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			defer cancel()
-			began := time.Now()
-			if _, err := s.Local(ctx, []byte(request("r", "ls"))); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 100*time.Millisecond {
-				t.Errorf("%v after %v", err, time.Since(began))
-			}
-		})
-		wg.Wait()
+	}
+	wg.Go(func() {
+		time.Sleep(time.Millisecond / 2)
+		if got := say(t, s, request("r", "rm")); got != "-32602" {
+			t.Errorf("other content meanwhile: %s", got)
+		}
 	})
+	wg.Go(func() { // a waiter leaves when its own time is over
+		time.Sleep(time.Millisecond / 2)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		if _, err := s.Local(ctx, []byte(request("r", "ls"))); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 100*time.Millisecond {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+	wg.Wait()
 }
 
-func TestFirstThatFailsPoisonsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var calls atomic.Int32
-		s := newServer(t, func(ctx context.Context, r *backend.Request) ([]ahp.Effect, error) {
-			n := calls.Add(1)
-			if n == 2 {
-				return nil, errors.New("broken")
+// failedFirst: an answer has one side effect, and a call that is canceled or fails
+// is none: the next one tries again.
+func failedFirst(t *testing.T) {
+	var calls atomic.Int32
+	s := newServer(t, func(ctx context.Context, r *backend.Request) ([]ahp.Effect, error) {
+		n := calls.Add(1)
+		if n == 2 {
+			return nil, errors.New("broken")
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(time.Second):
+			return []ahp.Effect{&ahp.Deny{Reason: fmt.Sprint("call ", n)}}, nil
+		}
+	}, backend.Options{})
+	var wg sync.WaitGroup
+	results := make([]string, 4)
+	for i := range results {
+		wg.Go(func() {
+			time.Sleep(time.Duration(i) * time.Millisecond)
+			ctx := t.Context()
+			if i == 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, 10*time.Millisecond)
+				defer cancel()
 			}
-			select {
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			case <-time.After(time.Second):
-				return []ahp.Effect{&ahp.Deny{Reason: fmt.Sprint("call ", n)}}, nil
+			b, err := s.Local(ctx, []byte(request("r", "ls")))
+			if err != nil {
+				results[i] = "gone"
+				return
 			}
-		}, backend.Options{})
-		var wg sync.WaitGroup
-		results := make([]string, 4)
-		for i := range results {
-			wg.Go(func() {
-				time.Sleep(time.Duration(i) * time.Millisecond)
-				ctx := t.Context()
-				if i == 0 {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, 10*time.Millisecond)
-					defer cancel()
-				}
-				b, err := s.Local(ctx, []byte(request("r", "ls")))
-				if err != nil {
-					results[i] = "gone"
-					return
-				}
-				results[i] = describe(t, b)
-			})
-		}
-		wg.Wait()
-		// The first is canceled, one of the others fails in its place, the rest get
-		// the answer of the third call.
-		count := map[string]int{}
-		for _, r := range results {
-			count[r]++
-		}
-		if results[0] != "gone" || count["-32004"] != 1 || count["call 3"] != 2 || calls.Load() != 3 {
-			t.Errorf("%v with %d calls", results, calls.Load())
-		}
-	})
+			results[i] = describe(t, b)
+		})
+	}
+	wg.Wait()
+	// The first is canceled, one of the others fails in its place, the rest get
+	// the answer of the third call.
+	count := map[string]int{}
+	for _, r := range results {
+		count[r]++
+	}
+	if results[0] != "gone" || count["-32004"] != 1 || count["call 3"] != 2 || calls.Load() != 3 {
+		t.Errorf("%v with %d calls", results, calls.Load())
+	}
 }
 
 func TestMemoryIsBounded(t *testing.T) {

@@ -39,6 +39,8 @@ func TestHTTP(t *testing.T) {
 		{"V-HTTP-1", "text", "POST", map[string]string{"Content-Type": "text/plain"}, ok, 415, "none"},
 		{"V-HTTP-1", "no type", "POST", map[string]string{"Content-Type": ""}, ok, 415, "none"},
 		{"V-HTTP-1", "compressed", "POST", map[string]string{"Content-Encoding": "gzip"}, ok, 415, "none"},
+		{"V-HTTP-2", "no objection", "POST", nil, request("h2", "ls"), 200, "allow"},
+		{"V-HTTP-2", "a denial", "POST", nil, request("h3", "deny"), 200, "Not on a Friday."},
 		{"V-HTTP-3", "an observation", "POST", nil, observation("o", "ls"), 204, "none"},
 		{"V-ENV-4", "an invalid observation", "POST", nil, strings.Replace(observation("o", "ls"), "0.1", "7", 1), 400, "none"},
 		{"V-AMB-6", "an error", "POST", nil, request("r4", "panic"), 200, "-32004"},
@@ -114,4 +116,86 @@ func TestBearerTokenPanicsOnNone(t *testing.T) {
 		}
 	}()
 	backend.BearerToken("", "x")
+}
+
+// TestHTTPWhileShuttingDown: requests still get an answer they can read.
+func TestHTTPWhileShuttingDown(t *testing.T) {
+	s := newServer(t, decide, backend.Options{})
+	srv := httptest.NewServer(s)
+	defer srv.Close()
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		body   string
+		status int
+		want   string
+	}{
+		{request("a", "ls"), 200, "-32003"},
+		{observation("a", "ls"), 503, "none"},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL, strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := srv.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := resp.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := describe(t, b); resp.StatusCode != c.status || got != c.want {
+			t.Errorf("status %d, answer %s; want %d, %s", resp.StatusCode, got, c.status, c.want)
+		}
+	}
+}
+
+// TestHTTPClientThatLeaves: the handler hears of it, and the next one is served.
+func TestHTTPClientThatLeaves(t *testing.T) {
+	started, ended := make(chan struct{}), make(chan error, 1)
+	s := newServer(t, func(ctx context.Context, r *backend.Request) ([]ahp.Effect, error) {
+		if r.Event.ID != "slow" {
+			return nil, nil
+		}
+		close(started)
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return nil, ctx.Err()
+	}, backend.Options{})
+	srv := httptest.NewServer(s)
+	defer srv.Close()
+	post := func(ctx context.Context, id string) (string, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, srv.URL, strings.NewReader(request(id, "ls")))
+		if err != nil {
+			return "", err
+		}
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := srv.Client().Do(req)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = resp.Body.Close() }()
+		b, err := io.ReadAll(resp.Body)
+		return describe(t, b), err
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-started
+		cancel()
+	}()
+	if got, err := post(ctx, "slow"); err == nil {
+		t.Errorf("an answer after all: %s", got)
+	}
+	if err := <-ended; err == nil {
+		t.Error("the handler was not told")
+	}
+	if got, err := post(t.Context(), "next"); err != nil || got != "allow" {
+		t.Errorf("%s, %v", got, err)
+	}
 }

@@ -57,7 +57,7 @@ func TestServeStdio(t *testing.T) {
 		{"V-SEC-1", "over the limit, and on", request("a", long) + "\n" + request("b", "deny") + "\n", "-32600,Not on a Friday."},
 		{"V-SEC-1", "an observation over the limit", observation("a", long) + "\n" + request("b", "deny") + "\n", "Not on a Friday."},
 		{"V-SEC-1", "over the limit without end", request("a", strings.Repeat("x", 200000)), "-32600"},
-		{"V-ROLE-3", "nothing", "", ""},
+		{"V-SEC-1", "nothing", "", ""},
 	}
 	for i, tt := range tests {
 		if i > 0 && tests[i-1].id == tt.id {

@@ -23,6 +23,7 @@ func AppendIntercept(dst []byte, ev *ahp.Event, caps ahp.Capabilities, exts ahp.
 	if ev == nil {
 		return e.refuse(ahp.FailEvent, "", "no event", "an event")
 	}
+	e.at = "/params/event"
 	e.text(`{"jsonrpc":"2.0","id":`)
 	e.string("id", ev.ID, ev.Unknown)
 	e.text(`,"method":"hooks/intercept","params":{"protocolVersion":"0.1","event":`)
@@ -53,6 +54,7 @@ func AppendObserve(dst []byte, ev *ahp.Event) ([]byte, error) {
 	if ev == nil {
 		return e.refuse(ahp.FailEvent, "", "no event", "an event")
 	}
+	e.at = "/params/event"
 	e.text(`{"jsonrpc":"2.0","method":"hooks/observe","params":{"protocolVersion":"0.1","event":`)
 	e.event(ev)
 	e.text("}}")
@@ -130,8 +132,9 @@ type encoder struct {
 	start int
 	raws  []span
 
-	utf8    bool // a model string was not UTF-8
-	outcome bool // an event other than session.end had one, where it would mean nothing
+	utf8    bool   // a model string was not UTF-8
+	outcome bool   // an event other than session.end had one, where it would mean nothing
+	at      string // pointer of the event
 }
 
 type span struct{ start, end int }
@@ -159,7 +162,7 @@ func (e *encoder) checked(c ahp.FailureClass, check func(*walker)) ([]byte, erro
 	if e.utf8 {
 		w.add(problem{stage: stageParse, class: ahp.FailMalformed, code: ahp.CodeParse, found: "a string that is not UTF-8", expected: "UTF-8"})
 	} else if e.outcome {
-		w.add(problem{stage: stageBody, class: ahp.FailMalformed, code: ahp.CodeInvalidParams, pointer: "/params/event/outcome", found: "an outcome", expected: "none: only session.end has one"})
+		w.add(problem{stage: stageBody, class: ahp.FailMalformed, code: ahp.CodeInvalidParams, pointer: e.at + "/outcome", found: "an outcome", expected: "none: only session.end has one"})
 	} else if w.valid() {
 		w.start()
 		check(w)

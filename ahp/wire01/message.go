@@ -63,6 +63,24 @@ func Decode(frame []byte, l Limits) (*Message, error) {
 	return m, nil
 }
 
+// DecodeEvent reads an event without its message, of any type of the revision.
+// The error, if any, is an [*Error].
+func DecodeEvent(data []byte, l Limits) (*ahp.Event, error) {
+	w := newWalker(data, l.complete())
+	defer w.free()
+	w.build = true
+	ev := new(ahp.Event)
+	if w.valid() {
+		w.start()
+		w.event(ev, new(ahp.Tool), anyEvent)
+	}
+	if len(w.probs) > 0 {
+		p := w.probs[0]
+		return nil, &Error{Class: p.class, Code: p.code, Pointer: p.pointer, Offset: p.off, Found: p.found, Expected: p.expected}
+	}
+	return ev, nil
+}
+
 // DecodeRequest reads what a harness sent to a backend: an intercept request or
 // an observe notification. Of several faults the one that the check order puts
 // first decides the code (V-ERR-4): parse, JSON-RPC shape, method, version,
