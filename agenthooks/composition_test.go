@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -262,9 +263,9 @@ func TestTimeout(t *testing.T) {
 func TestAbandonedCallsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := make(chan struct{})
-		calls := 0
+		var calls atomic.Int64
 		hang := at(agenthooks.Output, func(context.Context, *ahContext) (verdict, error) {
-			calls++
+			calls.Add(1)
 			<-stop
 			return agenthooks.Allow(), nil
 		})
@@ -275,8 +276,8 @@ func TestAbandonedCallsAreBounded(t *testing.T) {
 				t.Fatalf("%+v %v", e, err)
 			}
 		}
-		if calls != 256 {
-			t.Errorf("%d calls hang", calls)
+		if n := calls.Load(); n != 256 {
+			t.Errorf("%d calls hang", n)
 		}
 		close(stop)
 		if err := h.Wait(t.Context()); err != nil {

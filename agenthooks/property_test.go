@@ -200,15 +200,16 @@ func TestRecordsArePayloadFree(t *testing.T) {
 			`{"decision":"transform","transform":{"path":"$target.SECRETMARK..","value":"x"}}`,
 			`{"decision":"deny","reason":"r","approval":{"who":"SECRETMARK"}}`,
 			`{"decision":"deny","reason":"r","evidence":{"artefact":"a","more":"SECRETMARK"},"warnings":[{"reason":"w","more":"SECRETMARK"}]}`,
-			`{"decision":"allow","reason":"SECRETMARK","message":"SECRETMARK"}`,
+			`{"decision":"allow","reason":"r","message":"SECRETMARK","transform":null,"approval":null}`,
 			`{"decision":"SECRETMARK"}`, `"SECRETMARK"`, `SECRETMARK`,
 			`{"decision":"transform","transform":{"path":"$target.a","value":{"SECRETMARK":9007199254740993}}}`,
 		)
 		o := agenthooks.Options{AgentID: "a", Framework: "f", Composition: agenthooks.Composition{Profile: pick(r, profiles...)}, Mode: pick(r, agenthooks.Enforce, agenthooks.EvaluateOnly)}
 		o.Composition.OnDisagreement, o.Composition.OnTransformConflict = agenthooks.Consult, agenthooks.Consult
 		for range 1 + r.IntN(3) {
+			what := r.IntN(8)
 			o.Interceptors = append(o.Interceptors, at2(func() (verdict, error) {
-				switch r := rand.IntN(8); r {
+				switch what {
 				case 0:
 					return verdict{}, fmt.Errorf(mark)
 				case 1:
