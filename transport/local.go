@@ -11,18 +11,19 @@ import (
 // local calls a function in this process. Each call runs in a goroutine of its
 // own: a function that does not return in time must not hold the decision.
 type local struct {
-	f      Local
-	ctx    context.Context // ends with Close; calls get theirs joined to it
-	cancel context.CancelFunc
+	f    Local
+	quit chan struct{} // closed by Close
+
 	mu     sync.Mutex
 	closed bool
+	calls  map[*localCall]struct{} // under way, for Close to end
 	wg     sync.WaitGroup
 }
 
+type localCall struct{ cancel context.CancelFunc }
+
 func newLocal(f Local) *local {
-	l := &local{f: f}
-	l.ctx, l.cancel = context.WithCancel(context.Background())
-	return l
+	return &local{f: f, quit: make(chan struct{}), calls: map[*localCall]struct{}{}}
 }
 
 type localAnswer struct {
@@ -56,15 +57,23 @@ func (l *local) call(ctx context.Context, frame []byte) ([]byte, *ahp.Failure) {
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
-		return nil, &ahp.Failure{Class: ahp.FailShutdown, Err: errClosed}
+		return nil, shut()
 	}
+	inner, cancel := context.WithCancel(ctx)
+	call := &localCall{cancel: cancel}
+	l.calls[call] = struct{}{}
 	l.wg.Add(1)
 	l.mu.Unlock()
 
 	done := make(chan localAnswer, 1)
 	go func() {
 		defer l.wg.Done()
-		done <- l.run(ctx, frame)
+		a := l.run(inner, frame)
+		l.mu.Lock()
+		delete(l.calls, call)
+		l.mu.Unlock()
+		cancel()
+		done <- a
 	}()
 	select {
 	case a := <-done:
@@ -74,6 +83,11 @@ func (l *local) call(ctx context.Context, frame []byte) ([]byte, *ahp.Failure) {
 		if ctx.Err() != nil {
 			return nil, ended(ctx)
 		}
+		select {
+		case <-l.quit:
+			return nil, shut()
+		default:
+		}
 		var f *ahp.Failure
 		if errors.As(a.err, &f) {
 			c := *f // the caller fills in the backend
@@ -82,8 +96,8 @@ func (l *local) call(ctx context.Context, frame []byte) ([]byte, *ahp.Failure) {
 		return nil, &ahp.Failure{Class: ahp.FailInternal, Err: a.err}
 	case <-ctx.Done():
 		return nil, ended(ctx)
-	case <-l.ctx.Done():
-		return nil, &ahp.Failure{Class: ahp.FailShutdown, Err: errClosed}
+	case <-l.quit:
+		return nil, shut()
 	}
 }
 
@@ -106,12 +120,17 @@ func (l *local) run(ctx context.Context, frame []byte) (a localAnswer) {
 	return localAnswer{frame: frame}
 }
 
-// Close waits for the calls under way, or for ctx. A function that does not
+// Close ends the contexts of the calls under way and waits for them, or for ctx. A function that does not
 // return cannot be ended: Close says so with an error.
 func (l *local) Close(ctx context.Context) error {
 	l.mu.Lock()
-	l.closed = true
+	if !l.closed {
+		l.closed = true
+		close(l.quit)
+	}
+	for call := range l.calls {
+		call.cancel()
+	}
 	l.mu.Unlock()
-	l.cancel()
 	return waitGroup(ctx, &l.wg, "a local backend did not return")
 }
