@@ -398,3 +398,16 @@ func digest(s *Set, lists map[string][]string) (string, error) {
 	}
 	return jcs.Digest(b)
 }
+
+// Parse makes a set of one file's text, with the packs that it names or those of
+// o. It looks at no folder: overlays and folder checks do not apply.
+func Parse(name string, data []byte, o Options) (*Set, error) {
+	if o.Engine == nil {
+		return nil, errors.New("policy: engine: required")
+	}
+	set, problems := join([]*file{parseFile(name, LayerUser, data)}, o)
+	if len(problems) > 0 {
+		return nil, joinProblems(problems)
+	}
+	return set, nil
+}

@@ -130,9 +130,13 @@ func (s *Set) Decide(ctx context.Context, f *facts.Facts) (Decision, error) {
 		s.breached(&d, f)
 		return d, nil
 	}
+	candidates := s.candidates(f)
+	if len(candidates) == 0 {
+		return d, nil
+	}
 	run := s.start(f)
 	var failed error
-	for _, i := range s.candidates(f) {
+	for _, i := range candidates {
 		r := s.rules[i]
 		if d.Effect == EffectDeny && r.Effect == EffectDeny && r.Mode == ModeEnforce {
 			continue // the first refusal decides
@@ -191,36 +195,64 @@ func hazardNames(f *facts.Facts) []string {
 
 // candidates returns the rules that can hold for f, in order.
 func (s *Set) candidates(f *facts.Facts) []int {
-	out := slices.Clone(s.always)
+	out := s.always
+	merged := false
 	add := func(kind KeyKind, value string) {
-		out = append(out, s.byKey[Key{kind, value}]...)
-	}
-	if s.kinds[KeyHazard] {
-		for i := range f.Hazards {
-			if i == 0 || f.Hazards[i].Code != f.Hazards[i-1].Code {
-				add(KeyHazard, f.Hazards[i].Code)
+		if !s.kinds[kind] {
+			return
+		}
+		if more := s.byKey[Key{kind, value}]; len(more) > 0 {
+			if !merged {
+				out = append(make([]int, 0, len(out)+len(more)+8), out...)
+				merged = true
 			}
+			out = append(out, more...)
 		}
 	}
-	if s.kinds[KeyPresent] {
-		for name, n := range map[string]int{"hazards": len(f.Hazards), "files": len(f.Files), "urls": len(f.URLs), "secrets": len(f.Secrets)} {
-			if n > 0 {
-				add(KeyPresent, name)
-			}
-		}
-	}
+	add(KeyEventType, f.Event.Type)
 	if f.Tool != nil {
 		add(KeyToolName, f.Tool.Name)
 		add(KeyToolKind, f.Tool.Kind)
+		if f.Undecidable {
+			add(KeyPresent, "tool.undecidable")
+		}
 	}
 	if f.MCP != nil {
 		add(KeyMCPServer, f.MCP.Server)
 	}
-	add(KeyEventType, f.Event.Type)
+	for i := range f.Hazards {
+		if i == 0 || f.Hazards[i].Code != f.Hazards[i-1].Code {
+			add(KeyHazard, f.Hazards[i].Code)
+		}
+	}
+	if len(f.Hazards) > 0 {
+		add(KeyPresent, "hazards")
+	}
+	if len(f.Files) > 0 {
+		add(KeyPresent, "files")
+		var seen [8]facts.FileOp
+		n := 0
+		for i := range f.Files {
+			if op := f.Files[i].Op; n < len(seen) && !slices.Contains(seen[:n], op) {
+				seen[n] = op
+				n++
+				add(KeyFileOp, string(op))
+			}
+		}
+	}
+	if len(f.URLs) > 0 {
+		add(KeyPresent, "urls")
+	}
+	if len(f.Secrets) > 0 {
+		add(KeyPresent, "secrets")
+	}
 	if s.kinds[KeyProgram] && f.Shell != nil && f.Shell.Result != nil {
 		for i := range f.Shell.Result.Commands {
 			add(KeyProgram, f.Shell.Result.Commands[i].Program)
 		}
+	}
+	if !merged {
+		return out
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

@@ -208,7 +208,14 @@ func (a *analysis) guard(e ast.Expr, scope []binding) []policy.Key {
 			}
 			return present("hazards")
 		case internalPrefix + "touches":
+			if lits := literalStrings(c.Args()[0]); len(lits) == 1 && lits[0].text != "any" {
+				return []policy.Key{{Kind: policy.KeyFileOp, Value: lits[0].text}}
+			}
 			return present("files")
+		case operators.Greater:
+			return a.sized(c.Args()[0], c.Args()[1])
+		case operators.Less:
+			return a.sized(c.Args()[1], c.Args()[0])
 		case internalPrefix + "connects":
 			return present("urls")
 		case internalPrefix + "runs":
@@ -229,8 +236,61 @@ func (a *analysis) guard(e ast.Expr, scope []binding) []policy.Key {
 		}
 	case ast.ComprehensionKind:
 		return a.exists(e.AsComprehension(), scope)
+	case ast.SelectKind:
+		s := e.AsSelect()
+		if !s.IsTestOnly() && s.FieldName() == "undecidable" && s.Operand().Kind() == ast.IdentKind &&
+			s.Operand().AsIdent() == "tool" && !slices.ContainsFunc(scope, func(b binding) bool { return b.name == "tool" }) {
+			return present("tool.undecidable")
+		}
 	}
 	return nil
+}
+
+// sized reads size(list) > 0.
+func (a *analysis) sized(big, small ast.Expr) []policy.Key {
+	if small.Kind() != ast.LiteralKind || small.AsLiteral() != types.Int(0) || big.Kind() != ast.CallKind {
+		return nil
+	}
+	c := big.AsCall()
+	if c.FunctionName() != "size" {
+		return nil
+	}
+	arg := c.Target()
+	if !c.IsMemberFunction() {
+		arg = c.Args()[0]
+	}
+	if arg.Kind() == ast.IdentKind {
+		switch arg.AsIdent() {
+		case "hazards", "files", "urls", "secrets":
+			return present(arg.AsIdent())
+		}
+	}
+	return nil
+}
+
+// cheap reports whether the condition does a small, fixed amount of work: no
+// loop, nothing that builds or searches long texts, few parts. Such a one needs no
+// meter, which costs more than the work itself.
+func (a *analysis) cheap() bool {
+	parts, ok := 0, true
+	walk(a.ast.Expr(), func(e ast.Expr) {
+		parts++
+		switch e.Kind() {
+		case ast.ComprehensionKind, ast.MapKind, ast.StructKind:
+			ok = false
+		case ast.CallKind:
+			switch e.AsCall().FunctionName() {
+			case operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Equals, operators.NotEquals,
+				operators.In, operators.Greater, operators.GreaterEquals, operators.Less, operators.LessEquals,
+				operators.Conditional, operators.Index, "size", "startsWith", "endsWith", "contains", "glob", "hostMatch":
+			default:
+				if !strings.HasPrefix(e.AsCall().FunctionName(), internalPrefix) {
+					ok = false
+				}
+			}
+		}
+	})
+	return ok && parts <= 64
 }
 
 // exists reads the loop that `exists` becomes: over an empty list it is false,
@@ -353,7 +413,7 @@ func weight(keys []policy.Key) int {
 	n := 0
 	for _, k := range keys {
 		switch k.Kind {
-		case policy.KeyPresent, policy.KeyToolKind:
+		case policy.KeyPresent, policy.KeyToolKind, policy.KeyFileOp:
 			n += 100
 		case policy.KeyEventType:
 			n += 1000

@@ -15,6 +15,7 @@ import (
 
 	celgo "cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/ext"
 	"cel.dev/cel-go/interpreter"
 
@@ -130,21 +131,23 @@ func (c *compiler) Compile(text string) (policy.Program, error) {
 	if probs := a.literals(); len(probs) > 0 {
 		return nil, &policy.CompileError{Problems: probs}
 	}
-	prog, err := c.env.Program(checked,
-		celgo.EvalOptions(celgo.OptOptimize),
-		celgo.CostLimit(c.engine.opts.CostLimit),
-		celgo.InterruptCheckFrequency(64),
-	)
+	opts := []celgo.ProgramOption{celgo.EvalOptions(celgo.OptOptimize)}
+	cheap := a.cheap()
+	if !cheap {
+		opts = append(opts, celgo.CostLimit(c.engine.opts.CostLimit), celgo.InterruptCheckFrequency(64))
+	}
+	prog, err := c.env.Program(checked, opts...)
 	if err != nil {
 		return nil, &policy.CompileError{Problems: []policy.CompileProblem{{Line: 1, Column: 1, Message: err.Error()}}}
 	}
-	return &program{prog: prog, needs: a.needs(), lists: c.lists}, nil
+	return &program{prog: prog, needs: a.needs(), lists: c.lists, cheap: cheap}, nil
 }
 
 type program struct {
 	prog  celgo.Program
 	needs policy.Needs
 	lists *listsValue
+	cheap bool // needs neither meter nor interruption
 }
 
 // Needs says what the condition reads.
@@ -158,7 +161,16 @@ func (p *program) Eval(ctx context.Context, in *policy.Input) (bool, error) {
 		in.Cache = act
 	}
 	act.lists = p.lists
-	out, _, err := p.prog.ContextEval(ctx, act)
+	if ctx.Err() != nil {
+		return false, &policy.EvalError{Cause: policy.CauseInterrupted, Err: context.Cause(ctx)}
+	}
+	var out ref.Val
+	var err error
+	if p.cheap {
+		out, _, err = p.prog.Eval(act)
+	} else {
+		out, _, err = p.prog.ContextEval(ctx, act)
+	}
 	if err != nil {
 		return false, evalError(ctx, err)
 	}

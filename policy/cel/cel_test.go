@@ -238,7 +238,12 @@ func TestNeeds(t *testing.T) {
 		{`files.exists(f, f.op == "read")`, "files", []policy.Key{k(policy.KeyPresent, "files")}},
 		{`files.all(f, f.op == "read")`, "files", nil},
 		{`!files.exists(f, f.op == "read")`, "files", nil},
-		{`touches("read", "**/x")`, "files", []policy.Key{k(policy.KeyPresent, "files")}},
+		{`touches("read", "**/x")`, "files", []policy.Key{k(policy.KeyFileOp, "read")}},
+		{`touches("any", "**/x")`, "files", []policy.Key{k(policy.KeyPresent, "files")}},
+		{`size(secrets) > 0`, "secrets", []policy.Key{k(policy.KeyPresent, "secrets")}},
+		{`0 < urls.size()`, "urls", []policy.Key{k(policy.KeyPresent, "urls")}},
+		{`size(urls) >= 0`, "urls", nil},
+		{`tool.undecidable`, "tool.undecidable", []policy.Key{k(policy.KeyPresent, "tool.undecidable")}},
 		{`connects("x.com") && mcp.server == "s"`, "mcp.server urls", []policy.Key{k(policy.KeyMCPServer, "s")}},
 		{`hazards.exists(h, h.code == "net.upload" && h.host != "")`, "hazards", hz("net.upload")},
 		// A loop variable that hides a root counts as a read of it: one name too many

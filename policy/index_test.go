@@ -1,0 +1,105 @@
+package policy_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/holdpoint/holdpoint/facts"
+	"github.com/holdpoint/holdpoint/policy"
+	"github.com/holdpoint/holdpoint/shell"
+)
+
+// atoms are conditions that the index has something to say of, and some of which
+// it has not.
+var atoms = []string{
+	`hazard("git.force_push")`, `hazard("git.*")`, `certain("net.upload")`, `hazards.exists(h, h.code == "net.upload" && h.host != "")`,
+	`hazards.all(h, h.code == "net.upload")`, `size(hazards) == 0`, `tool.name == "Bash"`, `tool.name != "Bash"`, `tool.kind in ["fetch", "mcp"]`,
+	`touches("write", "**/x")`, `touches("any", "/a/**")`, `files.exists(f, f.op == "read")`, `files.exists(f, f.zone == "outside" || f.via == "mcp")`,
+	`connects("*.example.com")`, `urls.exists_one(u, u.port == 443)`, `size(secrets) > 0`, `secrets.size() > 0`, `0 < size(files)`, `size(urls) > 1`,
+	`runs("git push ...")`, `runs(["npm ...", "git ..."])`, `shell.commands.exists(c, c.program == "git" && "--force" in c.flags)`,
+	`shell.commands.exists(c, c.program in ["npm", "git"])`, `mcp.server == "db"`, `event.type == "tool.before"`, `tool.undecidable`,
+	`session.cwd == "/w"`, `true`, `tool.input.absent == 1`, `has(tool.input.x)`,
+}
+
+func genCondition(t *rapid.T, depth int) string {
+	if depth == 0 || rapid.IntRange(0, 2).Draw(t, "leaf") == 0 {
+		return rapid.SampledFrom(atoms).Draw(t, "atom")
+	}
+	a, b := genCondition(t, depth-1), genCondition(t, depth-1)
+	switch rapid.IntRange(0, 3).Draw(t, "op") {
+	case 0:
+		return "(" + a + " && " + b + ")"
+	case 1:
+		return "(" + a + " || " + b + ")"
+	case 2:
+		return "!" + a
+	}
+	return "(" + a + " ? " + b + " : " + genCondition(t, depth-1) + ")"
+}
+
+func genFacts(t *rapid.T) *facts.Facts {
+	some := func(label string) bool { return rapid.Bool().Draw(t, label) }
+	f := &facts.Facts{Event: facts.Event{Type: rapid.SampledFrom([]string{"tool.before", "session.start"}).Draw(t, "type")}, Undecidable: some("undecidable")}
+	f.Session.CWD = rapid.SampledFrom([]string{"/w", "/v"}).Draw(t, "cwd")
+	if some("tool") {
+		f.Tool = &facts.Tool{Name: rapid.SampledFrom([]string{"Bash", "X"}).Draw(t, "name"), Kind: rapid.SampledFrom([]string{"shell", "mcp", "fetch"}).Draw(t, "kind"), Input: map[string]any{"x": 1.0}}
+	}
+	if some("mcp") {
+		f.MCP = &facts.MCP{Server: rapid.SampledFrom([]string{"", "db"}).Draw(t, "server")}
+	}
+	if some("shell") {
+		f.Shell = &facts.Shell{Result: &shell.Result{Commands: []shell.Command{{Program: rapid.SampledFrom([]string{"git", "npm", "ls"}).Draw(t, "program"), Flags: []string{"--force"}, Args: words("push", "--force")}}}}
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "hazards") {
+		f.Hazards = append(f.Hazards, facts.Hazard{Code: rapid.SampledFrom([]string{"git.force_push", "git.hook_bypass", "net.upload"}).Draw(t, "code"), Certainty: facts.Certain, Host: rapid.SampledFrom([]string{"", "h"}).Draw(t, "host")})
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "files") {
+		f.Files = append(f.Files, facts.File{Path: rapid.SampledFrom([]string{"/a/x", "/b"}).Draw(t, "path"), Op: rapid.SampledFrom([]facts.FileOp{facts.FileRead, facts.FileWrite}).Draw(t, "op"), Zone: facts.ZoneOutside, Via: "tool"})
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "urls") {
+		f.URLs = append(f.URLs, facts.URL{Host: "a.example.com", Port: rapid.SampledFrom([]int{80, 443}).Draw(t, "port")})
+	}
+	if some("secret") {
+		f.Secrets = []facts.Secret{{Kind: "k"}}
+	}
+	return f
+}
+
+// The index never changes a decision: what it leaves out could not have held, and
+// could not have failed.
+func TestIndexIsExact(t *testing.T) {
+	compiler, err := engine().Compiler(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		cond := genCondition(t, 3)
+		prog, err := compiler.Compile(cond)
+		if err != nil {
+			t.Fatalf("%s: %v", cond, err)
+		}
+		set, err := setOf(cond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			f := genFacts(t)
+			want, wantErr := prog.Eval(t.Context(), policy.NewInput(f))
+			d, gotErr := set.Decide(t.Context(), f)
+			if (wantErr == nil) != (gotErr == nil) || wantErr == nil && d.Denied() != want {
+				t.Fatalf("%s on %+v: by itself %v, %v; in a set %v, %v", cond, f, want, wantErr, d.Effect, gotErr)
+			}
+		}
+	})
+}
+
+var setCount int
+
+func setOf(cond string) (*policy.Set, error) {
+	setCount++
+	text := "version: 1\nrules:\n" + rule(fmt.Sprintf("r%d", setCount), strings.ReplaceAll(cond, "\n", " "), "deny")
+	return policy.Parse("p.yaml", []byte(text), policy.Options{Engine: engine()})
+}
