@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -97,6 +99,44 @@ func BenchmarkStdioPipe(b *testing.B) {
 					}
 				}
 				_ = f.Close()
+			}
+		})
+	}
+}
+
+// BenchmarkHTTP is one round trip over loopback to a real server, beside an echo.
+func BenchmarkHTTP(b *testing.B) {
+	s, err := backend.New(backend.HandlerFunc(allow), backend.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, h := range map[string]http.Handler{
+		"echo": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				b.Error(err)
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(body)
+		}),
+		"server": s,
+	} {
+		b.Run(name, func(b *testing.B) {
+			srv := httptest.NewServer(h)
+			defer srv.Close()
+			fs := frames(20000)
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				resp, err := srv.Client().Post(srv.URL, "application/json", bytes.NewReader(fs[i%len(fs)]))
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+					b.Fatal(resp.Status, err)
+				}
+				_ = resp.Body.Close()
+				i++
 			}
 		})
 	}

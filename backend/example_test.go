@@ -24,10 +24,10 @@ func noForce(_ context.Context, r *backend.Request) ([]ahp.Effect, error) {
 func ExampleStdioMain() {
 	s, err := backend.New(backend.HandlerFunc(noForce), backend.Options{})
 	if err != nil {
-		log.Fatal(err)
+		panic(err) // the options are wrong
 	}
 	if err := backend.StdioMain(context.Background(), s); err != nil {
-		log.Fatal(err)
+		log.Println(err)
 	}
 }
 
@@ -37,17 +37,17 @@ func ExampleServer_ServeHTTP() {
 		Authenticate: backend.BearerToken("the token from a secret store", "agents"),
 	})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	http.Handle("/hooks", s)
-	log.Fatal(http.ListenAndServeTLS(":8443", "cert.pem", "key.pem", nil))
+	log.Println(http.ListenAndServeTLS(":8443", "cert.pem", "key.pem", nil))
 }
 
 // A backend in the harness's own process.
 func ExampleServer_Local() {
 	s, err := backend.New(backend.HandlerFunc(noForce), backend.Options{})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	answer, err := s.Local(context.Background(), []byte(`{"jsonrpc":"2.0","id":"e1","method":"hooks/intercept","params":{
 		"protocolVersion":"0.1","capabilities":{"effects":["deny"]},"event":{"id":"e1","source":"urn:example:harness",

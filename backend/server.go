@@ -181,7 +181,7 @@ func (s *Server) observe(ctx context.Context, x *slot, r *Request) {
 	if s.opts.Observe == nil {
 		return
 	}
-	s.call(ctx, x, r, func(ctx context.Context) ([]ahp.Effect, error) {
+	_, _ = s.call(ctx, x, r, func(ctx context.Context) ([]ahp.Effect, error) {
 		s.opts.Observe(ctx, r)
 		return nil, nil
 	})

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -38,7 +39,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if p.err == io.EOF {
+	if errors.Is(p.err, io.EOF) {
 		return nil
 	}
 	return p.err
@@ -125,14 +126,14 @@ func (p *stdio) next(buf []byte) (line []byte, large, ok bool) {
 		default:
 			buf = append(buf, part...)
 		}
-		if err == bufio.ErrBufferFull {
+		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		whole := err == nil
 		if !whole {
 			p.err = err
 			// The only line of a stream may lack its end, a later one is cut off.
-			whole = err == io.EOF && !p.any
+			whole = errors.Is(err, io.EOF) && !p.any
 		}
 		if !whole || !large && len(bytes.TrimSpace(buf)) == 0 {
 			buf, large = buf[:0], false

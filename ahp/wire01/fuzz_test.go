@@ -1,6 +1,7 @@
 package wire01_test
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -27,8 +28,8 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := wire01.Decode(data, fuzzLimits)
 		if err != nil {
-			e := err.(*wire01.Error)
-			if e.Class == "" || e.Code == 0 || e.Found == "" || e.Expected == "" || e.Offset < 0 || e.Offset > len(data) {
+			var e *wire01.Error
+			if !errors.As(err, &e) || e.Class == "" || e.Code == 0 || e.Found == "" || e.Expected == "" || e.Offset < 0 || e.Offset > len(data) {
 				t.Errorf("incomplete: %+v", e)
 			}
 			return

@@ -2,7 +2,6 @@ package wire01
 
 import (
 	"bytes"
-	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -146,7 +145,7 @@ func guess(data []byte) Kind {
 		case "source", "session", "tool":
 			return KindEvent
 		}
-		if err := d.SkipValue(); err != nil && err != io.EOF {
+		if err := d.SkipValue(); err != nil {
 			return KindMessage
 		}
 	}

@@ -82,8 +82,19 @@ func TestProblemText(t *testing.T) {
 }
 
 func TestLintIsBounded(t *testing.T) {
+	name := strings.Repeat("é", 300_000)
+	long := `{"protocolVersion":"0.1","hooks":[],"` + name + `":[{"` + name + `":1}],"` + name + `":2}`
+	probs, _ := wire01.Lint("r.json", []byte(long), wire01.KindRegistration)
+	if len(probs) != 4 { // no hooks, two members that nothing reads, of which one stands twice
+		t.Errorf("%d problems", len(probs))
+	}
+	for _, p := range probs {
+		if len(p.Pointer) > 2100 {
+			t.Errorf("a pointer of %d bytes", len(p.Pointer))
+		}
+	}
 	doc := `{"protocolVersion":"0.1","hooks":[` + strings.TrimSuffix(strings.Repeat("0,", 50_000), ",") + `]}`
-	probs, _ := wire01.Lint("r.json", []byte(doc), "")
+	probs, _ = wire01.Lint("r.json", []byte(doc), "")
 	if len(probs) != 10_000 {
 		t.Errorf("%d problems", len(probs))
 	}

@@ -102,8 +102,9 @@ func DecodeRequest(frame []byte, l Limits) (*Message, *Error) {
 }
 
 // TooLarge is what [DecodeRequest] says about a message over the size limit, of
-// which only a beginning was kept: at least the first 64 KiB of a message should
-// be, so that the id of the answer can be found there.
+// which only a beginning was kept. The id of the answer is looked for there; where
+// the method comes before the cut and no id does, nothing is answered, since it
+// might be a notification.
 func TooLarge(beginning []byte, l Limits) *Error {
 	e := tooLarge(l.complete())
 	var method bool
@@ -150,8 +151,7 @@ func DecodeResponse(frame []byte, id string, caps ahp.Capabilities, l Limits) ([
 		return m.Effects, nil
 	}
 	f := &ahp.Failure{Class: ahp.FailRPCError, Code: int(m.RPCError.Code), Pointer: "/error"}
-	switch m.RPCError.Code {
-	case ahp.CodeUnsupportedVersion, ahp.CodeUnsupportedEvent:
+	if c := m.RPCError.Code; c == ahp.CodeUnsupportedVersion || c == ahp.CodeUnsupportedEvent {
 		f.Class = ahp.FailUnsupported
 	}
 	return nil, f
@@ -418,11 +418,10 @@ func (w *walker) version(m *Message) {
 	}
 }
 
-// sniff looks for the id and the method of a message that is broken or was cut
-// off, in its first 64 KiB.
+// sniff looks for the id and the method of a message that was cut off, or not
+// read to its end.
 func sniff(frame []byte) (id ahp.Raw, method bool) {
-	const window = 64 << 10
-	d := jsontext.NewDecoder(bytes.NewReader(frame[:min(len(frame), window)]))
+	d := jsontext.NewDecoder(bytes.NewReader(frame))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
 		return nil, false
 	}

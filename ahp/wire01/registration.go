@@ -551,7 +551,7 @@ func (w *walker) badName(v val, expected string) {
 }
 
 func (w *walker) warn(off int, found, expected string) {
-	if !w.dead {
+	if !w.dead && w.wants(stageBody) {
 		w.add(problem{stage: stageBody, off: off, pointer: w.pointer(""), found: found, expected: expected, severity: SeverityWarning})
 	}
 }

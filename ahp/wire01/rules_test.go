@@ -2,6 +2,7 @@ package wire01_test
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -94,7 +95,11 @@ func badReg(t *testing.T, doc string, pointers ...string) string {
 	}
 	var got []string
 	for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
-		got = append(got, e.(wire01.Problem).Pointer)
+		var p wire01.Problem
+		if !errors.As(e, &p) {
+			t.Fatalf("%T: %v", e, e)
+		}
+		got = append(got, p.Pointer)
 	}
 	if strings.Join(got, " ") != strings.Join(pointers, " ") {
 		t.Errorf("problems at %v, want %v\n%v", got, pointers, err)

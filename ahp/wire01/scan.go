@@ -39,8 +39,12 @@ type problem struct {
 	severity Severity
 }
 
-// maxProblems bounds the list of a lint run over a hostile file.
-const maxProblems = 10_000
+// Bounds of a lint run over a hostile file: problems, and bytes of a pointer,
+// after which no further name is added to it.
+const (
+	maxProblems = 10_000
+	maxPointer  = 1 << 10
+)
 
 // A walker goes once over text that is known to be valid JSON and knows at each
 // point where it is. Strictness has two halves: jsontext decides what is valid
@@ -135,12 +139,11 @@ func (w *walker) syntax(allowDup bool) bool {
 	off, pointer := len(w.b), ""
 	if err == nil {
 		off = int(d.InputOffset())
-		if _, err = d.ReadToken(); err == io.EOF {
+		if _, err = d.ReadToken(); errors.Is(err, io.EOF) {
 			return true
 		}
 		found, expected = "more data after the JSON value", "nothing"
-		var se *jsontext.SyntacticError
-		if errors.As(err, &se) {
+		if se, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 			off = int(se.ByteOffset)
 		}
 	} else {
@@ -161,12 +164,14 @@ func (w *walker) syntax(allowDup bool) bool {
 			case off < len(w.b) && w.b[off] < 0x20:
 				found, expected = "a raw control character inside a string", "an escape"
 			}
-		case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 			found = "no JSON value"
 		}
 	}
 	off = min(max(off, 0), len(w.b))
-	if !w.lint {
+	if w.lint {
+		pointer = string(cutName([]byte(pointer)))
+	} else {
 		pointer = cutPointer(pointer)
 	}
 	w.add(problem{stage: stageParse, class: ahp.FailMalformed, code: ahp.CodeParse, off: off, pointer: pointer, found: found, expected: expected})
@@ -179,9 +184,7 @@ func (w *walker) add(p problem) {
 	}
 	switch {
 	case w.lint:
-		if len(w.probs) < maxProblems {
-			w.probs = append(w.probs, p)
-		}
+		w.probs = append(w.probs, p)
 	case len(w.probs) == 0:
 		w.probs = append(w.probs, p)
 	case p.stage < w.probs[0].stage:
@@ -206,7 +209,10 @@ func (w *walker) fail(s stage, c ahp.FailureClass, code ahp.ErrorCode, off int, 
 // wants reports whether a problem of this stage would be kept, so that hostile
 // input with many problems costs no more than one.
 func (w *walker) wants(s stage) bool {
-	return w.lint || len(w.probs) == 0 || s < w.probs[0].stage
+	if w.lint {
+		return len(w.probs) < maxProblems
+	}
+	return len(w.probs) == 0 || s < w.probs[0].stage
 }
 
 // bad reports a value of the message's body.
@@ -238,12 +244,12 @@ func (w *walker) pointer(name string) string {
 		path = path[:w.base]
 	}
 	for _, s := range path {
-		if s.n == 0 {
+		if s.n == 0 || len(p) > maxPointer {
 			break
 		}
 		p = append(p, '/')
 		if s.object {
-			p = appendPointerToken(p, unquoteName(w.b[s.nameStart:s.nameEnd]))
+			p = appendPointerToken(p, cutName(unquoteName(w.b[s.nameStart:s.nameEnd])))
 		} else {
 			p = strconv.AppendInt(p, int64(s.n-1), 10)
 		}
@@ -255,6 +261,18 @@ func (w *walker) pointer(name string) string {
 		return string(p)
 	}
 	return cutPointer(string(p))
+}
+
+// cutName bounds a pointer or a name in one, at a whole character.
+func cutName(b []byte) []byte {
+	if len(b) <= maxPointer {
+		return b
+	}
+	n := maxPointer
+	for n > 0 && !utf8.RuneStart(b[n]) {
+		n--
+	}
+	return b[:n]
 }
 
 func unquoteName(quoted []byte) []byte {

@@ -88,6 +88,9 @@ func weAccept(names []string, data []byte) bool {
 	case "registration":
 		_, _, err := wire01.ParseRegistration("r.json", data, wire01.RegOptions{})
 		return err == nil
+	case "json-rpc-message":
+		m, err := wire01.Decode(data, wire01.Limits{})
+		return err == nil && m.Kind == wire01.ErrorResponse
 	case "intercept-request":
 		m, err := wire01.Decode(data, wire01.Limits{})
 		return err == nil && m.Kind == wire01.Request
@@ -264,6 +267,9 @@ func TestAgreesWithSchemas(t *testing.T) {
 		t.Helper()
 		n++
 		theirs, ours := schemaAccepts(t, s, names, data), weAccept(names, data)
+		if strings.HasPrefix(names[0], "intercept-") && ours && !schemaAccepts(t, s, []string{"json-rpc-message"}, data) {
+			t.Errorf("no JSON-RPC message by the schema, and accepted: %s", data)
+		}
 		if !ours {
 			refused++
 		}
@@ -331,6 +337,12 @@ func TestAgreesWithSchemas(t *testing.T) {
 			}
 		})
 	}
+	t.Run("error responses", func(t *testing.T) {
+		data := []byte(`{"jsonrpc":"2.0","id":"e","error":{"code":-32004,"message":"m","data":{"a":1}}}`)
+		for _, m := range mutations(t, data) {
+			check(t, []string{"json-rpc-message"}, m)
+		}
+	})
 	t.Logf("%d documents, %d refused; refused by prose alone: %v", n, refused, explained)
 	if n < 5000 || refused < n/4 || n-refused < n/10 {
 		t.Errorf("%d documents with %d refused prove too little", n, refused)
@@ -387,8 +399,16 @@ func mutate(t testing.TB, data []byte, yield func(doc func() []byte)) {
 		"urn:x", "http://[::1", "https://h/a b", "2027-02-03T04:05:06Z", "2027-02-30T04:05:06Z", "2016-12-31T23:59:60Z", "2027-02-03 04:05:06Z",
 		"2027-02-03t04:05:06.5+23:59", "observe", "intercept", "stdio", "http", "fail-open", "other", "persistent",
 		json.Number("0"), json.Number("-1"), json.Number("1.5"), json.Number("1.0"), json.Number("5e2"), json.Number("1e21"), json.Number("-0"), json.Number("12345678901234567890"),
-		[]any{}, []any{"deny"}, []any{"deny", "deny"}, []any{"tool.before"}, []any{"tool.after", "tool.after"}, []any{json.Number("1")},
-		[]any{map[string]any{"type": "deny", "reason": "r"}}, map[string]any{}, map[string]any{"id": "x"}, map[string]any{"type": "bearer", "tokenEnv": "X"},
+		[]any{},
+		[]any{"deny"},
+		[]any{"deny", "deny"},
+		[]any{"tool.before"},
+		[]any{"tool.after", "tool.after"},
+		[]any{json.Number("1")},
+		[]any{map[string]any{"type": "deny", "reason": "r"}},
+		map[string]any{},
+		map[string]any{"id": "x"},
+		map[string]any{"type": "bearer", "tokenEnv": "X"},
 		map[string]any{"code": json.Number("1"), "message": ""},
 	}
 	added := map[string]any{
