@@ -35,7 +35,7 @@ func genCondition(t *rapid.T, depth int) string {
 	case 1:
 		return "(" + a + " || " + b + ")"
 	case 2:
-		return "!" + a
+		return "!(" + a + ")"
 	}
 	return "(" + a + " ? " + b + " : " + genCondition(t, depth-1) + ")"
 }
