@@ -46,12 +46,13 @@ type Call struct {
 	x       transport.Exchange
 	effects []ahp.Effect // what the answer of the hop under way holds
 	frame   [4][]byte    // the question by form, made when first needed
+	pool    [4]*[]byte   // where a frame's memory came from
 	inner   context.Context
 
 	wg         sync.WaitGroup // deliveries
 	pending    atomic.Int32   // deliveries and the settlement; the last one ends ctx
 	deliveries []*delivery
-	observed   frames
+	observed   *frames // nil without deliveries
 }
 
 // Begin starts a call about ev: its budget runs from now. It asks nobody yet;

@@ -121,7 +121,6 @@ func (c *Call) ask(a *ask) {
 	frame, err := c.question(a)
 	var f *ahp.Failure
 	if err != nil {
-		c.fault = ErrEvent
 		f = &ahp.Failure{Class: ahp.FailEvent, Err: err}
 	} else {
 		parent := c.ctx
@@ -154,6 +153,9 @@ func (c *Call) ask(a *ask) {
 	}
 	var v settle.Verdict
 	c.state, v = c.state.Apply(step)
+	if err != nil && c.state.Done() {
+		c.fault = fmt.Errorf("%w: %w", ErrEvent, err)
+	}
 	hop.Answer, hop.Policy = v.Answer, v.Policy
 	if v.Failure != nil {
 		hop.Class, hop.FailureCode = v.Failure.Class, v.Failure.Code
@@ -228,7 +230,8 @@ func (c *Call) question(a *ask) ([]byte, error) {
 	}
 	var dst []byte
 	if c.h.pooled {
-		dst = (*framePool.Get().(*[]byte))[:0]
+		c.pool[i] = framePool.Get().(*[]byte)
+		dst = (*c.pool[i])[:0]
 	}
 	b, err := wire01.AppendIntercept(dst, c.outward(i), c.h.opts.Capabilities, nil)
 	if err != nil {
@@ -253,10 +256,11 @@ func (c *Call) recycle() {
 			return
 		}
 	}
-	for i, b := range c.frame {
-		if b != nil && cap(b) <= 64<<10 {
-			c.frame[i] = nil
-			framePool.Put(&b)
+	for i, p := range c.pool {
+		if b := c.frame[i]; p != nil && b != nil && cap(b) <= 64<<10 {
+			*p = b
+			c.frame[i], c.pool[i] = nil, nil
+			framePool.Put(p)
 		}
 	}
 }
@@ -273,6 +277,7 @@ func (c *Call) tellObservers() {
 		h.stats.failed.Add(uint64(len(watchers)))
 		return
 	}
+	c.observed = new(frames)
 	all := make([]delivery, len(watchers))
 	// All of them count before the first can end.
 	c.wg.Add(len(watchers))

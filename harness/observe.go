@@ -140,7 +140,7 @@ type frames struct {
 // once, so that all observers get the same bytes.
 func (c *Call) observation(native, local bool) ([]byte, error) {
 	i := c.form(native, local)
-	o := &c.observed
+	o := c.observed
 	o.once[i].Do(func() {
 		b, err := wire01.AppendObserve(nil, c.outward(i))
 		if err == nil && len(b) > c.h.opts.MaxEventBytes {

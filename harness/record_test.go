@@ -55,7 +55,7 @@ func TestNoWayOutWithoutRecord(t *testing.T) {
 		{name: "event cannot be said", event: func(e *ahp.Event) { e.Tool.Kind = "quantum" }, class: ahp.FailEvent, err: harness.ErrEvent},
 		{name: "event type is unknown", event: func(e *ahp.Event) { e.Type = "tool.maybe" }, class: ahp.FailEvent, err: harness.ErrEvent},
 		{name: "event is too large", edit: func(o *harness.Options) { o.MaxEventBytes = 100 }, class: ahp.FailEvent, err: harness.ErrEvent},
-		{name: "too large, left to the policy", edit: func(o *harness.Options) { o.MaxEventBytes, o.EventByPolicy = 100, true }, proceed: true, err: harness.ErrEvent},
+		{name: "too large, left to the policy", edit: func(o *harness.Options) { o.MaxEventBytes, o.EventByPolicy = 100, true }, proceed: true},
 		{name: "too large for a backend here", local: func(context.Context, []byte) ([]byte, error) {
 			return nil, &ahp.Failure{Class: ahp.FailEvent}
 		}, class: ahp.FailEvent},

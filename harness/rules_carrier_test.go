@@ -331,6 +331,24 @@ var httpRules = []rule{
 			t.Errorf("the redirect was followed: %q", lines)
 		}
 	}},
+	{"V-HTTP-6", func(t *testing.T) {
+		// Only POST is ever sent, and a stream is no answer.
+		var methods []string
+		s := server(t, false, func(w http.ResponseWriter, r *http.Request) {
+			methods = append(methods, r.Method)
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = w.Write([]byte("data: {}\n\n"))
+		})
+		settles(t, &ahp.HTTPTransport{URL: s.URL}, ahp.FailClosed, false, malformed)
+		if !slices.Equal(methods, []string{"POST"}) {
+			t.Errorf("sent %q", methods)
+		}
+	}},
+	{"V-AMB-6", func(t *testing.T) {
+		// A good answer under a status other than 200 is a failure all the same.
+		settles(t, badtest.HTTP(t, "-fault", "status500", "-effect", "deny"), ahp.FailOpen, true, status)
+		settles(t, badtest.HTTP(t, "-fault", "rpcerror"), ahp.FailClosed, false, ahp.FailRPCError)
+	}},
 	{"V-AMB-5", func(t *testing.T) {
 		r := open(t, nil, observe(backendID, badtest.HTTP(t, "-fault", "observe200"), ahp.SessionStart))
 		s, err := settleOne(t, r, &ahp.Event{Type: ahp.SessionStart, Session: ahp.Session{ID: "s-1"}})

@@ -78,6 +78,13 @@ var chainRules = []rule{
 			t.Error("an empty offer was accepted")
 		}
 	}},
+	{"V-AMB-18", func(t *testing.T) {
+		o := options(harness.Discard)
+		o.Capabilities.Effects = []ahp.EffectType{}
+		if _, err := harness.New(&ahp.Registration{}, o); err == nil || !strings.Contains(err.Error(), "capabilities: required") {
+			t.Errorf("error %v", err)
+		}
+	}},
 	{"V-CAP-2", func(t *testing.T) {
 		fails(t, effect, func(id string) string { return answer(id, `[{"type":"ask","reason":"x"}]`) })
 	}},

@@ -407,6 +407,26 @@ var eventRules = []rule{
 			t.Error("an extension of the answer changed the decision")
 		}
 	}},
+	{"V-AMB-12", func(t *testing.T) {
+		ev := toolBefore()
+		ev.Type = ahp.ToolAfter // its output was redacted away
+		if _, note := captured(t, ev); at(t, note, "params", "event", "tool", "callId") != "tc-9001" {
+			t.Errorf("sent %v", note)
+		}
+	}},
+	{"V-SEC-1", func(t *testing.T) {
+		// Less can be sent, shown and accepted; and the record is free of payload.
+		r := withLocal(t, ahp.FailClosed, long, (&respond{result: denial}).local, func(o *harness.Options) {
+			o.MinimalSession, o.HideReasons, o.MaxEventBytes = true, true, 4096
+		})
+		if s, _ := settleOne(t, r, toolBefore()); s.Reason != harness.HiddenReason {
+			t.Errorf("reason %q", s.Reason)
+		}
+		rec := r.rec.one(t)
+		if line := string(rec.MarshalAppend(nil)); strings.Contains(line, "terraform") || strings.Contains(line, "/srv/app") {
+			t.Errorf("payload in the record: %s", line)
+		}
+	}},
 	{"V-SEC-2", func(t *testing.T) {
 		ev := toolBefore()
 		ev.Native = &ahp.Native{Provider: "p", EventName: "PreToolUse", Payload: ahp.Raw(`{"a":1}`)}

@@ -12,7 +12,9 @@ import (
 	"github.com/holdpoint/holdpoint/settle"
 )
 
-func deny(reason, code string) []ahp.Effect { return []ahp.Effect{&ahp.Deny{Reason: reason, Code: code}} }
+func deny(reason, code string) []ahp.Effect {
+	return []ahp.Effect{&ahp.Deny{Reason: reason, Code: code}}
+}
 
 func failure(c ahp.FailureClass) *ahp.Failure {
 	return &ahp.Failure{Class: c, Err: errors.New("a cause with MARKER in it")}
@@ -181,52 +183,54 @@ func reference(steps []settle.Step) (proceed, explicit bool) {
 	return true, false
 }
 
-func TestPropertiesOfChains(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		steps := rapid.SliceOfN(rapid.Custom(genStep), 0, 8).Draw(t, "steps")
-		run := func() (settle.Settlement, bool) {
-			c := settle.Start(ahp.DenyOnly())
-			stopped := false
-			for _, s := range steps {
-				before := c.Settlement()
-				done := c.Done()
-				next, v := c.Apply(s)
-				after := next.Settlement()
-				if done && !reflect.DeepEqual(before, after) {
-					t.Fatalf("a settled chain changed: %+v, then %+v", before, after)
-				}
-				if !before.Proceeds() && after.Proceeds() {
-					t.Fatal("a refusal became a permission")
-				}
-				if v.Answer == settle.AnswerFailure && s.Failure == nil && after.Proceeds() && after.Reason != "" {
-					t.Fatal("something of a rejected answer is visible")
-				}
-				if !done && s.Failure != nil && s.Failure.Class == ahp.FailEvent && !s.EventByPolicy && after.Proceeds() {
-					t.Fatal("padding opened the gate")
-				}
-				if !done && s.Failure != nil && s.Policy == ahp.FailClosed && after.Proceeds() {
-					t.Fatal("a failure under fail-closed proceeds")
-				}
-				c, stopped = next, stopped || next.Done()
+func TestPropertiesOfChains(t *testing.T) { rapid.Check(t, properties) }
+
+func FuzzChain(f *testing.F) { f.Fuzz(rapid.MakeFuzz(properties)) }
+
+func properties(t *rapid.T) {
+	steps := rapid.SliceOfN(rapid.Custom(genStep), 0, 8).Draw(t, "steps")
+	run := func() (settle.Settlement, bool) {
+		c := settle.Start(ahp.DenyOnly())
+		stopped := false
+		for _, s := range steps {
+			before := c.Settlement()
+			done := c.Done()
+			next, v := c.Apply(s)
+			after := next.Settlement()
+			if done && !reflect.DeepEqual(before, after) {
+				t.Fatalf("a settled chain changed: %+v, then %+v", before, after)
 			}
-			return c.Settlement(), stopped
+			if !before.Proceeds() && after.Proceeds() {
+				t.Fatal("a refusal became a permission")
+			}
+			if v.Answer == settle.AnswerFailure && s.Failure == nil && after.Proceeds() && after.Reason != "" {
+				t.Fatal("something of a rejected answer is visible")
+			}
+			if !done && s.Failure != nil && s.Failure.Class == ahp.FailEvent && !s.EventByPolicy && after.Proceeds() {
+				t.Fatal("padding opened the gate")
+			}
+			if !done && s.Failure != nil && s.Policy == ahp.FailClosed && after.Proceeds() {
+				t.Fatal("a failure under fail-closed proceeds")
+			}
+			c, stopped = next, stopped || next.Done()
 		}
-		got, stopped := run()
-		again, _ := run()
-		if !reflect.DeepEqual(got, again) {
-			t.Fatal("two runs differ")
-		}
-		proceed, explicit := reference(steps)
-		if got.Proceeds() != proceed || got.Proceeds() == stopped {
-			t.Fatalf("proceeds %v, want %v", got.Proceeds(), proceed)
-		}
-		if !proceed && got.Synthetic == explicit {
-			t.Fatalf("synthetic %v, want %v", got.Synthetic, !explicit)
-		}
-		if got.Synthetic && (got.Reason != ahp.GenericDenial || got.Code != "" || got.Class == "") {
-			t.Fatalf("synthetic refusal %+v", got)
-		}
-	})
+		return c.Settlement(), stopped
+	}
+	got, stopped := run()
+	again, _ := run()
+	if !reflect.DeepEqual(got, again) {
+		t.Fatal("two runs differ")
+	}
+	proceed, explicit := reference(steps)
+	if got.Proceeds() != proceed || got.Proceeds() == stopped {
+		t.Fatalf("proceeds %v, want %v", got.Proceeds(), proceed)
+	}
+	if !proceed && got.Synthetic == explicit {
+		t.Fatalf("synthetic %v, want %v", got.Synthetic, !explicit)
+	}
+	if got.Synthetic && (got.Reason != ahp.GenericDenial || got.Code != "" || got.Class == "") {
+		t.Fatalf("synthetic refusal %+v", got)
+	}
 }
 
 func BenchmarkSettle(b *testing.B) {

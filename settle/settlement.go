@@ -73,6 +73,6 @@ type Hop struct {
 	// TookNs is how long it took; both on the monotonic clock.
 	StartNs int64 `json:"startNs"`
 	TookNs  int64 `json:"tookNs"`
-	// Attempts counts the sends; 0 when nothing could be sent.
+	// Attempts counts the tries to ask; 0 when the event itself could not be sent.
 	Attempts int `json:"attempts"`
 }

@@ -6,7 +6,9 @@
 // Without -http it speaks over stdin and stdout: it answers line by line until
 // EOF, which fits both lifecycles. With -http it listens on a free port of
 // 127.0.0.1, prints its URL as one line, and serves until its stdin ends.
-// -faults lists the faults, one a line.
+// -faults lists the faults, one a line. With -quick it answers without reading
+// the message as JSON, and with -echo it gives each message back: what a
+// benchmark compares with.
 package main
 
 import (
@@ -35,7 +37,7 @@ type options struct {
 
 func main() {
 	var o options
-	var list, overHTTP bool
+	var list, overHTTP, quick, echo bool
 	flag.StringVar(&o.fault, "fault", "none", "what to do wrong")
 	flag.StringVar(&o.effect, "effect", "none", "what a good answer says: none or deny")
 	flag.StringVar(&o.log, "log", "", "file that gets one line for each message received")
@@ -43,6 +45,8 @@ func main() {
 	flag.IntVar(&o.exit, "exit", 3, "exit status of faults that exit")
 	flag.IntVar(&o.size, "size", 8<<20, "bytes of huge answers")
 	flag.BoolVar(&overHTTP, "http", false, "serve HTTP")
+	flag.BoolVar(&quick, "quick", false, "answer without effects, as fast as can be")
+	flag.BoolVar(&echo, "echo", false, "give each message back")
 	flag.BoolVar(&list, "faults", false, "list the faults")
 	flag.Parse()
 	switch {
@@ -50,6 +54,14 @@ func main() {
 		for _, f := range append(append(append([]string{}, bodyFaults...), stdioFaults...), httpFaults...) {
 			fmt.Println(f)
 		}
+	case quick && overHTTP:
+		serveQuickHTTP(quickAnswer)
+	case quick:
+		serveQuick(quickAnswer)
+	case echo && overHTTP:
+		serveQuickHTTP(giveBack)
+	case echo:
+		serveQuick(giveBack)
 	case overHTTP:
 		serveHTTP(o)
 	default:

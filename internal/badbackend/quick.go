@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+)
+
+// quickAnswer appends the answer to message. It finds the id by its place, which
+// is fit for a benchmark only.
+func quickAnswer(dst, message []byte) []byte {
+	const key = `"id":`
+	i := bytes.Index(message, []byte(key))
+	if i < 0 {
+		return dst
+	}
+	id := message[i+len(key):]
+	id = id[:1+bytes.IndexByte(id[1:], '"')+1]
+	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
+	dst = append(dst, id...)
+	return append(dst, `,"result":{"protocolVersion":"0.1","effects":[]}}`...)
+}
+
+func giveBack(dst, message []byte) []byte { return append(dst, message...) }
+
+func serveQuick(answer func(dst, message []byte) []byte) {
+	in := bufio.NewReaderSize(os.Stdin, 1<<20)
+	var out []byte
+	for {
+		line, err := in.ReadSlice('\n')
+		if err != nil {
+			return
+		}
+		out = append(answer(out[:0], line[:len(line)-1]), '\n')
+		if _, err := os.Stdout.Write(out); err != nil {
+			return
+		}
+	}
+}
+
+func serveQuickHTTP(answer func(dst, message []byte) []byte) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fatal(err)
+	}
+	fmt.Println("http://" + ln.Addr().String() + "/hook")
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	fatal(http.Serve(ln, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(answer(nil, body))
+	})))
+}
