@@ -52,11 +52,6 @@ func appendLocked(fd int, path string, line []byte) (bool, error) {
 	if err := syscall.Lstat(path, &named); err != nil || open.Ino != named.Ino || open.Dev != named.Dev {
 		return true, err
 	}
-	// Beyond a file size limit the system would end the process with a signal.
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err == nil && uint64(open.Size)+uint64(len(line)) > uint64(limit.Cur) {
-		return false, syscall.EFBIG
-	}
 	n, err := syscall.Write(fd, line)
 	if err == nil && n != len(line) {
 		err = syscall.ENOSPC

@@ -132,6 +132,27 @@ func TestGatewayCallsThePayloadTooLarge(t *testing.T) {
 	}
 }
 
+// TestAnswerBeforeTheQuestion: an answer of a gateway that did not take the whole
+// payload is about something else.
+func TestAnswerBeforeTheQuestion(t *testing.T) {
+	b, err := hookwire.AppendAnswer(nil, &hookwire.Answer{Status: hookwire.StatusAnswer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := mode{"codex", "PreToolUse", "fail-closed"}
+	p := newPlace(t)
+	p.serve(t, func(c *net.UnixConn) {
+		_, _ = c.Write(b)
+		_, _ = io.CopyN(io.Discard, c, 5000)
+		_ = c.CloseRead()
+		_ = c.CloseWrite()
+		forever(c)
+	})
+	got := start{stdin: strings.NewReader(m.payload()[:1] + strings.Repeat(" ", 4<<20) + m.payload()[1:]), args: m.args(p, long)}.run(t)
+	expect(t, got, recordedRefusal(t, m.agent, m.event, textNoAnswer))
+	p.expectNote(t, m, hookwire.CauseSendFailed, hookwire.OutcomeRefused)
+}
+
 // TestStdoutClosed: an agent that does not take stdout still sees a refusal.
 func TestStdoutClosed(t *testing.T) {
 	refusal := &hookwire.Answer{Status: hookwire.StatusAnswer, ExitCode: 2, Stdout: []byte("{}"), Stderr: []byte("no")}

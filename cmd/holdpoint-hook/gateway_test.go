@@ -240,6 +240,11 @@ func TestAnswer(t *testing.T) {
 			t.Run(string('0'+rune(server))+"/"+m.String(), func(t *testing.T) {
 				t.Parallel()
 				p := newPlace(t)
+				alias := p.dir + "l"
+				if err := os.Symlink(p.dir, alias); err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { os.Remove(alias) })
 				want := &hookwire.Answer{Status: hookwire.StatusAnswer, ExitCode: 2, Stdout: []byte("{\"a\":\"\x00\xff\"}\n"), Stderr: []byte("no\n")}
 				b, err := hookwire.AppendAnswer(nil, want)
 				if err != nil {
@@ -254,7 +259,7 @@ func TestAnswer(t *testing.T) {
 				})
 				res := start{
 					stdin: strings.NewReader(m.payload()), args: m.args(p, long), dir: p.dir,
-					env: []string{"CLAUDE_PROJECT_DIR=/home/dev/repo", "ANTHROPIC_API_KEY=hunter2", "PWD=/elsewhere"},
+					env: []string{"CLAUDE_PROJECT_DIR=/home/dev/repo", "ANTHROPIC_API_KEY=hunter2", "PWD=" + alias},
 				}.run(t)
 				expect(t, res, result{string(want.Stdout), string(want.Stderr), 2})
 				p.expectSilence(t)
@@ -329,12 +334,16 @@ func TestClientOfAnotherUser(t *testing.T) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	place{state, filepath.Join(state, hookwire.SocketName)}.serve(t, answering(&hookwire.Answer{Status: hookwire.StatusAnswer}))
-	for _, path := range []string{trap.dir, filepath.Join(trap.dir, ".local"), filepath.Join(trap.dir, ".local", "state"), state, filepath.Join(state, hookwire.SocketName)} {
+	for _, path := range []string{trap.dir, filepath.Join(trap.dir, ".local"), filepath.Join(trap.dir, ".local", "state"), state} {
 		if err := os.Chown(path, stranger, stranger); err != nil {
 			t.Fatal(err)
 		}
 	}
+	startDaemon(t, "answers", state, stranger)
+	// The trap works for whoever is sent there.
+	m := mode{"codex", "PreToolUse", "fail-closed"}
+	got := start{uid: stranger, dir: "/", stdin: strings.NewReader(m.payload()), args: m.args(place{state, filepath.Join(state, hookwire.SocketName)}, long)}.run(t)
+	expect(t, got, result{})
 	env := []string{"HOME=" + trap.dir, "XDG_STATE_HOME=" + filepath.Join(trap.dir, ".local", "state"), "XDG_RUNTIME_DIR=" + state, "HOLDPOINT_SOCKET=" + filepath.Join(state, hookwire.SocketName)}
 	for _, m := range modes() {
 		t.Run(m.String(), func(t *testing.T) {

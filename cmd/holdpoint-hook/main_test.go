@@ -334,19 +334,26 @@ func daemonProcess(kind, dir string) {
 		panic(err)
 	}
 	os.Stdout.WriteString("ready\n")
-	c, err := l.Accept()
-	if err != nil {
-		return
+	if kind == "answers" {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if read(c.(*net.UnixConn)) != nil {
+				b, _ := hookwire.AppendAnswer(nil, &hookwire.Answer{Status: hookwire.StatusAnswer})
+				_, _ = c.Write(b)
+			}
+			c.Close()
+		}
 	}
-	if kind == "killed" {
+	c, err := l.Accept()
+	if err == nil {
 		read(c.(*net.UnixConn))
 		b, _ := hookwire.AppendAnswer(nil, &hookwire.Answer{Status: hookwire.StatusAnswer, Stdout: []byte(`{"half": "an answer"}`)})
 		_, _ = c.Write(b[:len(b)-5])
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
-	b, _ := hookwire.AppendAnswer(nil, &hookwire.Answer{Status: hookwire.StatusAnswer})
-	_, _ = c.Write(b)
-	forever(c.(*net.UnixConn))
 }
 
 // startDaemon starts daemonProcess as uid in dir and waits until it listens.
