@@ -41,6 +41,34 @@ func TestReencodingChangesNoToken(t *testing.T) {
 	}
 }
 
+// TestAcceptedMutationsReencode changes every value of messages with all optional
+// fields in every way: what is still accepted keeps every token.
+func TestAcceptedMutationsReencode(t *testing.T) {
+	n := 0
+	for _, in := range []string{
+		validRequest, oddRequest,
+		edit(t, edit(t, validObserve, "tool.before", "tool.error"), `"input"`, `"error":{"message":"m"},"input"`),
+		`{"jsonrpc":"2.0","method":"hooks/observe","params":{"protocolVersion":"0.1","event":{"id":"e","source":"urn:x","type":"session.end","time":"2027-02-03T04:05:06Z","session":{"id":"s"},"outcome":"error"}}}`,
+	} {
+		for _, doc := range mutations(t, []byte(in)) {
+			m, bad := wire01.DecodeRequest(doc, wire01.Limits{})
+			if bad != nil {
+				continue
+			}
+			n++
+			out, err := wire01.AppendEvent(nil, m.Event)
+			if err != nil {
+				t.Errorf("%v\n%s", err, doc)
+			} else if !reflect.DeepEqual(tokens(t, string(m.EventText)), tokens(t, string(out))) {
+				t.Errorf("got  %s\nwant %s", out, m.EventText)
+			}
+		}
+	}
+	if n < 500 {
+		t.Errorf("only %d were accepted", n)
+	}
+}
+
 // tokens returns the document as nested maps from plain name to the text of the
 // value, so that two documents are equal if they differ in the order of members
 // and in the spelling of names at most.

@@ -1,10 +1,12 @@
 package wire01_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/wire01"
 )
 
@@ -97,5 +99,32 @@ func TestLintIsBounded(t *testing.T) {
 	probs, _ = wire01.Lint("r.json", []byte(doc), "")
 	if len(probs) != 10_000 {
 		t.Errorf("%d problems", len(probs))
+	}
+}
+
+func TestSyntaxFindings(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                           "no JSON value",
+		`  `:                         "no JSON value",
+		`{"jsonrpc":"2.0`:            "the end of the text inside a JSON value",
+		`{} x`:                       "more data after the JSON value",
+		`{}{}`:                       "more data after the JSON value",
+		"{\"a\":\"\xff\"}":           "bytes that are not UTF-8",
+		`{"a":"\ud800"}`:             "half of a surrogate pair",
+		`{"a":"\udc00\ud800"}`:       "half of a surrogate pair",
+		"{\"a\":\"x\ny\"}":           "a raw control character inside a string",
+		`{"a":01}`:                   "text that is not JSON",
+		`{"a":1,}`:                   "text that is not JSON",
+		`{"a":NaN}`:                  "text that is not JSON",
+		`{'a':1}`:                    "text that is not JSON",
+		"\ufeff{}":                   "text that is not JSON",
+		`{"a":1,"\u0061":2}`:         "a member name that the object already has",
+		`{"a":{"b":[{"c":1,"c":1}]}`: "a member name that the object already has",
+	} {
+		_, err := wire01.Decode([]byte(text), wire01.Limits{})
+		var e *wire01.Error
+		if !errors.As(err, &e) || e.Found != want || e.Code != ahp.CodeParse {
+			t.Errorf("%q: %+v, want %s", text, e, want)
+		}
 	}
 }
