@@ -8,14 +8,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 
-	"github.com/holdpoint/holdpoint/internal/peercred"
+	"github.com/holdpoint/holdpoint/hookwire"
 	"github.com/holdpoint/holdpoint/internal/privdir"
 )
-
-// MaxSocketPathBytes bounds the path of a unix socket. Systems cut longer ones
-// at 104 or 108 bytes, some without a word.
-const MaxSocketPathBytes = 100
 
 // listenUnix listens on path, in a folder that only this user can enter. A
 // socket that a dead daemon left behind is replaced; any other file there is
@@ -27,6 +24,12 @@ func listenUnix(ctx context.Context, path string) (*net.UnixListener, error) {
 	}
 	if err := privdir.Make(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("socket folder: %w", err)
+	}
+	if runtime.GOOS == "linux" || runtime.GOOS == "darwin" {
+		// What the client will check: a socket that it refuses helps nobody.
+		if err := hookwire.CheckDir(path, os.Geteuid()); err != nil {
+			return nil, fmt.Errorf("socket %s: %w", path, err)
+		}
 	}
 	switch fi, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -58,8 +61,8 @@ func checkSocketPath(path string) error {
 	switch {
 	case !filepath.IsAbs(path):
 		return fmt.Errorf("socket %q: the path must be absolute", path)
-	case len(path) > MaxSocketPathBytes:
-		return fmt.Errorf("socket %q: the path has %d bytes, at most %d", path, len(path), MaxSocketPathBytes)
+	case len(path) > hookwire.MaxSocketPathBytes:
+		return fmt.Errorf("socket %q: the path has %d bytes, at most %d", path, len(path), hookwire.MaxSocketPathBytes)
 	}
 	return nil
 }
@@ -67,9 +70,16 @@ func checkSocketPath(path string) error {
 // samePeer reports whether the other end of c is a process of our own user.
 // Root may connect as well: it can read everything here in any case.
 func samePeer(c *net.UnixConn) error {
-	uid, err := peercred.UID(c)
+	raw, err := c.SyscallConn()
 	if err != nil {
 		return err
+	}
+	uid, inner := -1, error(nil)
+	if err := raw.Control(func(fd uintptr) { uid, inner = hookwire.PeerUID(fd) }); err != nil {
+		return err
+	}
+	if inner != nil {
+		return inner
 	}
 	if uid != os.Geteuid() && uid != 0 {
 		return fmt.Errorf("peer is user %d", uid)

@@ -42,7 +42,7 @@ const (
 // Options configures a [Gateway]. [Open] copies it; later changes have no effect.
 type Options struct {
 	// Socket is the path of the hook socket, and AHPSocket that of the AHP
-	// endpoint: absolute, at most [MaxSocketPathBytes], in folders that only the
+	// endpoint: absolute, at most [hookwire.MaxSocketPathBytes] bytes, in folders that only the
 	// user can enter. An empty AHPSocket means ahp.sock beside Socket.
 	Socket, AHPSocket string
 
