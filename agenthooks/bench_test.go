@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -98,5 +99,54 @@ func BenchmarkEmit(b *testing.B) {
 				})
 			}
 		}
+	}
+}
+
+// BenchmarkBudget compares an allow emission with the identity alone, and one
+// interceptor with two, at several sizes. It reports the smallest of many short
+// rounds, so that a busy machine does not show: emit/identity is to stay at or
+// below 1.6 at 1 KB, and ns/interceptor must not grow with the context.
+func BenchmarkBudget(b *testing.B) {
+	for _, size := range []int{1 << 10, 20 << 10, 200 << 10} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			ctx := b.Context()
+			emit := func(n int) func() {
+				_, s := opened(b, agenthooks.Options{Interceptors: allows(n), MaxRecords: -1})
+				e := agenthooks.BeforeTool("tc-1", "write", args(size))
+				return func() {
+					if _, err := s.Emit(ctx, e); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			_, s := opened(b, agenthooks.Options{Interceptors: allows(1), MaxRecords: -1})
+			out, err := s.Emit(ctx, agenthooks.BeforeTool("tc-1", "write", args(size)))
+			if err != nil {
+				b.Fatal(err)
+			}
+			c := out.Context()
+			alone := func() {
+				if _, err := agenthooks.Identity(c); err != nil {
+					b.Fatal(err)
+				}
+			}
+			works := []func(){alone, emit(1), emit(17)}
+			least := make([]time.Duration, len(works))
+			for b.Loop() {
+				for i, w := range works {
+					start := time.Now()
+					for range 10 {
+						w()
+					}
+					if took := time.Since(start) / 10; least[i] == 0 || took < least[i] {
+						least[i] = took
+					}
+				}
+			}
+			b.ReportMetric(float64(least[0]), "identity-ns")
+			b.ReportMetric(float64(least[1]), "emit-ns")
+			b.ReportMetric(float64(least[1])/float64(least[0]), "emit/identity")
+			b.ReportMetric(float64(least[2]-least[1])/16, "ns/interceptor")
+		})
 	}
 }

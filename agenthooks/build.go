@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/holdpoint/holdpoint/jcs"
 )
 
@@ -40,7 +42,7 @@ func quoted(s string) (string, error) {
 // error says why.
 func (f *frame) build(e *Event, seq int64, now time.Time, turn int64, labels []sourceLabels, lim bounds) (c *Context, err *ContextError) {
 	defer func() { // a MarshalJSON of the host's values
-		if r := recover(); r != nil {
+		if r := recover(); r != nil { // the memo is left to the collector
 			c, err = nil, &ContextError{Path: "$", Rule: fmt.Sprintf("building the context panicked: %T", r)}
 		}
 	}()
@@ -48,7 +50,7 @@ func (f *frame) build(e *Event, seq int64, now time.Time, turn int64, labels []s
 	if spec == nil {
 		return nil, &ContextError{Path: "$.interception_point", Rule: "not one of the eight points"}
 	}
-	b := &builder{c: &Context{spec: spec, ok: true}, b: make([]byte, 0, 1024), lim: lim}
+	b := &builder{c: &Context{spec: spec, ok: true, memo: memos.Get().(*memo)}, b: make([]byte, 0, 512+2*e.size()), lim: lim}
 	b.lit(`{"spec":`)
 	b.mark(topSpec, fSpec, `"`+SpecVersion+`"`)
 	b.lit(`,"interception_point":"`)
@@ -117,25 +119,65 @@ func (b *builder) mark(t topMember, f field, text string) {
 	b.c.top[t], b.c.field[f] = s, s
 }
 
-// value writes v, checked, where it will sit at level.
+// value writes v, checked, where it will sit at level. The check makes the
+// canonical form, and the memo keeps it.
 func (b *builder) value(v any, path string, level int) span {
+	if text, ok := v.(string); ok {
+		if b.lim.depth < level {
+			b.fail(path, "nesting too deep", nil)
+		}
+		return b.str(text, path)
+	}
 	from := len(b.b)
 	out, err := encode(b.b, v)
 	if err != nil {
 		b.fail(path, fmt.Sprintf("not representable as JSON: %T", err), err)
-		out = append(b.b[:from], "null"...)
+		b.b = append(b.b[:from], "null"...)
+		return span{from, len(b.b)}
 	}
 	b.b = out
 	s := span{from, len(b.b)}
-	if _, plain := v.(string); !plain && err == nil {
-		if err := jcs.Check(s.of(b.b), b.lim.at(level)); err != nil {
-			b.fail(path, valueError(path, err).Rule, err)
-		}
+	m := b.c.memo
+	start := len(m.buf)
+	m.buf, err = jcs.Canonicalize(m.buf, s.of(b.b), b.lim.at(level))
+	if err == nil {
+		m.add(memoEntry{value: s, form: span{start, len(m.buf)}})
+		return s
+	}
+	// Big integers are no fault as long as nobody canonicalises them.
+	if err = jcs.Check(s.of(b.b), b.lim.at(level)); err != nil {
+		b.fail(path, valueError(path, err).Rule, err)
 	}
 	return s
 }
 
-func (b *builder) str(s, path string) span { return b.value(s, path, 1) }
+// str writes a string. Its quoted form is canonical already.
+func (b *builder) str(v, path string) span {
+	from := len(b.b)
+	out, err := jsontext.AppendQuote(b.b, v)
+	if err != nil {
+		b.fail(path, "not valid UTF-8", err)
+		out = append(b.b[:from], `""`...)
+	}
+	b.b = out
+	s := span{from, len(b.b)}
+	b.c.memo.add(memoEntry{value: s, verbatim: true})
+	return s
+}
+
+// size guesses how much text the event's values make.
+func (e *Event) size() int {
+	n := len(e.response.Content)
+	for _, v := range [2]any{e.value, e.args} {
+		switch v := v.(type) {
+		case jsontext.Value:
+			n += len(v)
+		case string:
+			n += len(v)
+		}
+	}
+	return n
+}
 
 // conditionals writes the members that the point needs.
 func (b *builder) conditionals(e *Event) {
@@ -294,8 +336,16 @@ func (b *builder) target() {
 	b.lit(`,"target":`)
 	from := len(b.b)
 	b.b = append(b.b, b.b[s.from:s.to]...)
-	b.c.top[topTarget] = span{from, len(b.b)}
-	b.c.field[fTarget] = b.c.top[topTarget]
+	t := span{from, len(b.b)}
+	b.c.top[topTarget], b.c.field[fTarget] = t, t
+	m := b.c.memo
+	for i := range m.n {
+		if e := m.entries[i]; e.value == s {
+			e.value = t
+			m.add(e)
+			return
+		}
+	}
 }
 
 // optional writes the well-known optional members and the extensions.

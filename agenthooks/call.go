@@ -61,21 +61,78 @@ const (
 )
 
 // A call runs one callee in a goroutine of its own, so that a callee that
-// hangs or panics cannot take the emission with it.
+// hangs or panics cannot take the emission with it. It is also the callee's
+// context: the caller's, ended by the time limit, by the caller, or when the
+// call is over. That spares what context.WithTimeout allocates on each call.
 type call[T any] struct {
-	ctx       context.Context // the callee's: the caller's with the timeout
 	parent    context.Context
-	cancel    context.CancelFunc
-	result    chan answer[T]
-	over      atomic.Bool // set by whoever comes first: the end or the abandonment
+	limit     time.Time // zero for none
+	timer     *time.Timer
 	abandoned *atomic.Int64
 	refused   bool
+	look      chan struct{} // wakes the waiter; room for the answer and the timer
+
+	mu       sync.Mutex
+	done     chan struct{} // made when the callee asks for it
+	err      error
+	answered bool
+	left     bool // the waiter went away without an answer
+	answer   answer[T]
 }
 
 type answer[T any] struct {
 	value T
 	how   ending
 	what  string // type name of the error or the panic
+}
+
+var _ context.Context = (*call[Verdict])(nil)
+
+// Deadline, Done, Err and Value make the call a context for its callee.
+func (k *call[T]) Deadline() (time.Time, bool) {
+	at, ok := k.parent.Deadline()
+	if !k.limit.IsZero() && (!ok || k.limit.Before(at)) {
+		return k.limit, true
+	}
+	return at, ok
+}
+
+func (k *call[T]) Done() <-chan struct{} {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.done == nil {
+		k.done = make(chan struct{})
+		if k.err != nil {
+			close(k.done)
+		}
+	}
+	return k.done
+}
+
+func (k *call[T]) Err() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.err
+}
+
+func (k *call[T]) Value(key any) any { return k.parent.Value(key) }
+
+// end makes err the context's error, unless it has one. The lock is held.
+func (k *call[T]) end(err error) {
+	if k.err != nil {
+		return
+	}
+	k.err = err
+	if k.done != nil {
+		close(k.done)
+	}
+}
+
+func (k *call[T]) expire() {
+	k.mu.Lock()
+	k.end(context.DeadlineExceeded)
+	k.mu.Unlock()
+	k.look <- struct{}{}
 }
 
 // begin starts f. A timeout of 0 or less means none.
@@ -85,12 +142,11 @@ func begin[T any](c *calls, ctx context.Context, timeout time.Duration, abandone
 		k.refused = true
 		return k
 	}
+	k.look = make(chan struct{}, 2)
 	if timeout > 0 {
-		k.ctx, k.cancel = context.WithTimeout(ctx, timeout)
-	} else {
-		k.ctx, k.cancel = context.WithCancel(ctx)
+		k.limit = time.Now().Add(timeout)
+		k.timer = time.AfterFunc(timeout, k.expire)
 	}
-	k.result = make(chan answer[T], 1)
 	c.running.Add(1)
 	go k.run(c, f)
 	return k
@@ -103,20 +159,23 @@ func (k *call[T]) run(c *calls, f func(context.Context) (T, error)) {
 		if r := recover(); r != nil {
 			a = answer[T]{what: fmt.Sprintf("%T", r)}
 		}
+		k.mu.Lock()
 		// Lateness is decided here, when the answer is there: the host may
 		// look at it only after it waited for others.
 		switch {
 		case k.parent.Err() != nil:
 			a.how = endCancelled
-		case k.ctx.Err() != nil:
+		case k.err != nil:
 			a.how = endTimeout
 		}
-		k.result <- a
-		if !k.over.CompareAndSwap(false, true) {
+		k.answer, k.answered = a, true
+		if k.left {
 			k.abandoned.Add(-1)
 		}
+		k.mu.Unlock()
+		k.look <- struct{}{}
 	}()
-	v, err := f(k.ctx)
+	v, err := f(k)
 	if err != nil {
 		a.what = fmt.Sprintf("%T", err)
 		return
@@ -124,27 +183,35 @@ func (k *call[T]) run(c *calls, f func(context.Context) (T, error)) {
 	a = answer[T]{value: v, how: endAnswered}
 }
 
-// wait returns the answer, or that there is none when time is up.
+// wait returns the answer, or that there is none when time is up. The caller's
+// end reaches the callee from here: somebody waits for each call until it is
+// over, and the waits of calls side by side return one after the other as soon
+// as the caller has given up.
 func (k *call[T]) wait() answer[T] {
 	if k.refused {
 		return answer[T]{how: endTimeout}
 	}
-	defer k.cancel()
 	select {
-	case a := <-k.result:
-		return a
-	case <-k.ctx.Done():
+	case <-k.look:
+	case <-k.parent.Done():
 	}
-	select {
-	case a := <-k.result: // it came in time and waited for us
-		return a
-	default:
+	if k.timer != nil {
+		k.timer.Stop()
 	}
-	if k.over.CompareAndSwap(false, true) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	a := k.answer
+	if !k.answered {
+		k.left = true
 		k.abandoned.Add(1)
+		a = answer[T]{how: endTimeout}
+		if k.parent.Err() != nil {
+			a.how = endCancelled
+		}
 	}
-	if k.parent.Err() != nil {
-		return answer[T]{how: endCancelled}
+	if err := k.parent.Err(); err != nil {
+		k.end(err)
 	}
-	return answer[T]{how: endTimeout}
+	k.end(context.Canceled)
+	return a
 }

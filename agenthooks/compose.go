@@ -108,7 +108,10 @@ func (r *run) sequential() {
 	firstDeny := r.h.o.Composition.Profile == FirstDeny
 	resume := r.h.o.Composition.OnApproval == Resume
 	n := len(r.h.regs)
-	verdicts := make([]Verdict, 0, n)
+	var verdicts []Verdict
+	if !firstDeny {
+		verdicts = make([]Verdict, 0, n)
+	}
 	var last Verdict // the last transform that counts, under first_deny
 	lastBy, lifted := -1, -1
 	r.truncated = 0

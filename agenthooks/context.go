@@ -84,6 +84,7 @@ type Context struct {
 	pure  uint32        // bit per topMember: the object holds its subfields and nothing else
 	env   *ContextError // why the envelope gate refuses, nil when it does not
 	ok    bool          // E1 was run on the whole text
+	memo  *memo         // what the builder canonicalised already; gone before anybody sees the context
 }
 
 // A ContextError says why a context is refused: which member breaks which rule

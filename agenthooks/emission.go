@@ -115,6 +115,9 @@ func (h *Host) emit(ctx context.Context, f facts, c *Context, refused *ContextEr
 	}
 	switch {
 	case refused != nil:
+		if c != nil {
+			c.dropMemo()
+		}
 		r.deny(ReasonContextInvalid, refused.Error())
 		r.cause = refused
 	case len(h.regs) == 0:
@@ -135,6 +138,7 @@ func (h *Host) emit(ctx context.Context, f facts, c *Context, refused *ContextEr
 // identify returns nil without a provider.
 func (h *Host) identify(c *Context) (*string, *ContextError) {
 	if h.o.Identity.none {
+		c.dropMemo()
 		return nil, nil
 	}
 	id, err := h.o.Identity.identify(c, unbounded)

@@ -108,8 +108,11 @@ var unbounded = bounds{1 << 30, 1 << 20}
 // most (AH-10.1-2).
 func (p *IdentityProvider) identify(c *Context, b bounds) (id string, err *ContextError) {
 	if p.fn == nil {
-		return canonicalIdentity(c, p.key, b)
+		id, err = canonicalIdentity(c, p.key, b)
+		c.dropMemo()
+		return id, err
 	}
+	c.dropMemo()
 	defer func() {
 		if r := recover(); r != nil {
 			id, err = "", &ContextError{Path: "$", Rule: fmt.Sprintf("identity provider panicked: %T", r)}
@@ -162,6 +165,10 @@ func (c *Context) appendCanonical(dst []byte, b bounds) ([]byte, *ContextError) 
 	write := func(s span, level int, f field, t topMember) *ContextError {
 		from := len(dst)
 		v := s.of(c.text)
+		if known := c.memo.find(c.text, s); known != nil {
+			dst = append(dst, known...)
+			return nil
+		}
 		if seen.ok() && seen.to-seen.from == len(v) && bytes.Equal(seen.of(c.text), v) {
 			dst = append(dst, dst[form.from:form.to]...)
 			return nil
@@ -178,6 +185,7 @@ func (c *Context) appendCanonical(dst []byte, b bounds) ([]byte, *ContextError) 
 		return nil
 	}
 	program := c.spec.program
+	aliasFrom, aliasEnd := 0, -1 // the mirrored object, when it is written field by field
 	for i := 0; i < len(program); i++ {
 		o := &program[i]
 		dst = append(dst, o.lit...)
@@ -185,9 +193,15 @@ func (c *Context) appendCanonical(dst []byte, b bounds) ([]byte, *ContextError) 
 		switch {
 		case o.field != fNone:
 			err = write(c.field[o.field], o.level, o.field, topNone)
-		case o.whole != topNone && c.pure&(1<<o.whole) != 0:
+		case i == aliasEnd:
+			seen, form = c.top[c.spec.aliasTop], span{aliasFrom, len(dst)}
+		case o.whole == topNone || c.pure&(1<<o.whole) == 0:
+		case c.memo == nil && (o.whole != c.spec.aliasTop || c.spec.aliasField == ""):
+			// Unless the target, which is written by now, comes up inside.
 			err = write(c.top[o.whole], o.level, fNone, o.whole)
 			i += o.skip
+		case o.whole == c.spec.aliasTop && c.spec.aliasField == "":
+			aliasFrom, aliasEnd = len(dst), i+o.skip
 		}
 		if err != nil {
 			return dst, err

@@ -335,3 +335,57 @@ func TestCompletionOrder(t *testing.T) {
 		}
 	})
 }
+
+// TestBuilderIdentity: the identity that the builder makes on the way is the
+// one of the text it made, whatever the values.
+func TestBuilderIdentity(t *testing.T) {
+	text := rapid.StringOf(rapid.RuneFrom([]rune{'a', '"', '\\', '\n', 0, 0x1f, 0x7f, 'é', 0x2028, 0xFFFD, 0x1F30D, '<', '/'}))
+	raw := rapid.SampledFrom([]jsontext.Value{nil, jsontext.Value(` {"b":[1.0, 2e3],"a":"\u00e9\/"} `), jsontext.Value(`"\ud83c\udf0d"`), jsontext.Value(`[ ]`), jsontext.Value(`-0.0`)})
+	object := rapid.SampledFrom([]any{map[string]any{"z": 1, "a": []any{1.5, nil}, "\U00010000": 1, "\uE000": 2}, jsontext.Value(`{"b":1.0,"a":{"d":1,"c":"\u0041"}}`), struct{}{}})
+	rapid.Check(t, func(t *rapid.T) {
+		var any2 any = raw.Draw(t, "raw")
+		if rapid.Bool().Draw(t, "text") {
+			any2 = text.Draw(t, "value")
+		}
+		id, name := text.Draw(t, "id"), text.Draw(t, "name")
+		calls := []agenthooks.ToolCall{{ID: id, Name: name, Args: jsontext.Value(`{"b":1,"a":2}`)}, {ID: name, Name: id}}[:rapid.IntRange(0, 2).Draw(t, "calls")]
+		e := rapid.SampledFrom([]agenthooks.Event{
+			agenthooks.Startup(id, name), agenthooks.External(name, any2), agenthooks.BeforeModel(name, []any{any2, id}),
+			agenthooks.AfterModel(id, agenthooks.Response{Content: raw.Draw(t, "content"), ToolCalls: calls, FinishReason: name}),
+			agenthooks.BeforeTool(id, name, object.Draw(t, "args")), agenthooks.AfterTool(id, name, object.Draw(t, "args"), any2, rapid.Bool().Draw(t, "error")),
+			agenthooks.Final(any2), agenthooks.Shutdown(name),
+		}).Draw(t, "event")
+		if rapid.Bool().Draw(t, "optional") {
+			e.Optional = agenthooks.Optional{ContentHash: "h", ModelVendor: id, Summary: &agenthooks.Summary{}, ToolDuration: 1e9}
+		}
+		h, err := agenthooks.New(agenthooks.Options{AgentID: id + "x", Framework: "f", Interceptors: allows(1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := h.NewSession(agenthooks.SessionOptions{ID: name + "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Point() != agenthooks.AgentStartup {
+			if _, err := s.Emit(context.Background(), agenthooks.Startup()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, err := s.Emit(context.Background(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := agenthooks.ParseContext(out.Context().JSON())
+		if err != nil {
+			t.Fatalf("%s: %v", out.Context().JSON(), err)
+		}
+		again, err := agenthooks.Identity(c)
+		if err != nil || again != *out.Record.InputIdentity {
+			t.Fatalf("%s: %s, %v; the builder said %s", c.JSON(), again, err, *out.Record.InputIdentity)
+		}
+		own, err := agenthooks.Identity(out.Context())
+		if err != nil || own != again {
+			t.Fatalf("%s: %s, %v", c.JSON(), own, err)
+		}
+	})
+}

@@ -194,9 +194,8 @@ func (s *Session) settle(e *Event, out *Emission) {
 func (s *Session) facts(e *Event, seq int64) (facts, time.Time) {
 	now := s.h.o.Now()
 	f := facts{point: e.point, mode: s.modes[e.point], sessionID: s.id, sequence: seq, timestamp: now.UTC().Format(timestampLayout)}
-	if t := e.Optional.Trace; t != (Trace{}) {
-		t.TraceID, t.SpanID = strings.ToValidUTF8(t.TraceID, "\uFFFD"), strings.ToValidUTF8(t.SpanID, "\uFFFD")
-		f.trace = &t
+	if t := &e.Optional.Trace; *t != (Trace{}) {
+		f.trace = &Trace{strings.ToValidUTF8(t.TraceID, "\uFFFD"), strings.ToValidUTF8(t.SpanID, "\uFFFD")}
 	}
 	return f, now
 }

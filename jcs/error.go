@@ -88,7 +88,9 @@ func diagnose(src []byte, o Options) error {
 		switch tok.Kind() {
 		case '0':
 			level++
-			fault = numberFault([]byte(tok.String()), o.BigIntegers)
+			text := []byte(tok.String())
+			_, integer, _ := numberEnd(text, 0)
+			_, fault = numberValue(text, integer, o.BigIntegers)
 		case '"', 't', 'f', 'n':
 			level++
 		}

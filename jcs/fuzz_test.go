@@ -7,8 +7,33 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/holdpoint/holdpoint/jcs"
 )
+
+// same compares with jsontext's canonicalizer, which knows nothing of the
+// number domain: what it refuses we refuse, and what we accept comes out alike.
+func same(t interface{ Fatalf(string, ...any) }, in, out []byte, err error) {
+	v := jsontext.Value(bytes.Clone(in))
+	if jerr := v.Canonicalize(); jerr != nil {
+		if err == nil {
+			t.Fatalf("%q was accepted as %q; jsontext: %v", in, out, jerr)
+		}
+		return
+	}
+	if err == nil && !bytes.Equal(v, out) {
+		t.Fatalf("%q: got %q, jsontext %q", in, out, v)
+	}
+	var e *jcs.Error
+	if err != nil && errors.As(err, &e) {
+		switch e.Kind {
+		case jcs.KindInteger, jcs.KindOverflow, jcs.KindDepth, jcs.KindSize:
+		default:
+			t.Fatalf("%q: %v, but jsontext accepts it as %q", in, err, v)
+		}
+	}
+}
 
 func FuzzCanonicalize(f *testing.F) {
 	for _, s := range []string{
@@ -26,6 +51,7 @@ func FuzzCanonicalize(f *testing.F) {
 		if cerr := jcs.Check(in, jcs.Options{}); (cerr == nil) != (err == nil) {
 			t.Fatalf("Canonicalize: %v, Check: %v", err, cerr)
 		}
+		same(t, in, out, err)
 		if err != nil {
 			var e *jcs.Error
 			if !errors.As(err, &e) || e.What() == "" || e.Offset < 0 || e.Offset > int64(len(in)) {

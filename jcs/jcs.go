@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"sync"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Default limits, used where a field of [Options] is zero.
@@ -43,16 +41,9 @@ func (o Options) maxDepth() int {
 	return o.MaxDepth
 }
 
-// canonical is shared by all calls, so that a call allocates no option list.
-var canonical = []jsontext.Options{
-	jsontext.CanonicalizeRawInts(true),
-	jsontext.CanonicalizeRawFloats(true),
-	jsontext.ReorderRawObjects(true),
-}
-
 // Canonicalize appends the canonical form (RFC 8785) of the JSON value in src
-// to dst and returns the longer slice. It does not change src, and dst and src
-// may share memory only if dst ends where src begins.
+// to dst and returns the longer slice. It does not change src; dst must not
+// reach into src.
 //
 // An error is always an [*Error]; dst then comes back as it was. With enough
 // room in dst a call allocates nothing. Integers beyond ±(2^53-1) are refused
@@ -60,14 +51,17 @@ var canonical = []jsontext.Options{
 // where it is written without a point and an exponent, because the canonical
 // text of the others has an exponent and cannot be taken for an exact integer.
 func Canonicalize(dst, src []byte, o Options) ([]byte, error) {
-	o.BigIntegers = false
-	if !scan(src, o) {
+	if len(src) > o.maxBytes() {
 		return dst, diagnose(src, o)
 	}
-	n := len(dst)
-	out, err := jsontext.AppendFormat(dst, src, canonical...)
-	if err != nil {
-		return out[:n], diagnose(src, o)
+	o.BigIntegers = false
+	w := writers.Get().(*writer)
+	w.src, w.dst, w.maxDepth, w.check, w.big = src, dst, o.maxDepth(), false, false
+	ok := w.run()
+	out := w.dst
+	w.release()
+	if !ok {
+		return dst, diagnose(src, o)
 	}
 	return out, nil
 }
@@ -75,10 +69,22 @@ func Canonicalize(dst, src []byte, o Options) ([]byte, error) {
 // Check reports what [Canonicalize] would refuse in src, nil if nothing. With
 // [Options].BigIntegers it lets big integers pass.
 func Check(src []byte, o Options) error {
-	if scan(src, o) && jsontext.Value(src).IsValid() {
-		return nil
+	if len(src) > o.maxBytes() {
+		return diagnose(src, o)
 	}
-	return diagnose(src, o)
+	p := buffers.Get().(*[]byte)
+	w := writers.Get().(*writer)
+	w.src, w.dst, w.maxDepth, w.check, w.big = src, (*p)[:0], o.maxDepth(), true, o.BigIntegers
+	ok := w.run()
+	if cap(w.dst) <= maxKept {
+		*p = w.dst
+	}
+	buffers.Put(p)
+	w.release()
+	if !ok {
+		return diagnose(src, o)
+	}
+	return nil
 }
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}

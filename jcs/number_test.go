@@ -233,3 +233,57 @@ func TestErratumNumber(t *testing.T) {
 		t.Errorf("Canonicalize(%s) = %s, %v", literal, got, err)
 	}
 }
+
+// TestAgainstJSONText compares with jsontext on random texts: names that need
+// sorting and escaping, white space, nesting.
+func TestAgainstJSONText(t *testing.T) {
+	var value func(r *rand.Rand, depth int) string
+	str := func(r *rand.Rand) string {
+		var b strings.Builder
+		b.WriteByte('"')
+		for range r.IntN(5) {
+			b.WriteString([]string{"a", "b", "Z", "é", "\uE000", "\uFFFD", "\U00010000", "\U0010FFFF", `\n`, `\u000b`, `\u0061`, `\"`, `\/`, `\\`, `\ud83c\udf0d`, `\u00e9`, " ", "\x7f", `\uFFFF`, `\u0000`, `\b`}[r.IntN(21)])
+		}
+		b.WriteByte('"')
+		return b.String()
+	}
+	value = func(r *rand.Rand, depth int) string {
+		n := r.IntN(10)
+		if depth > 4 {
+			n = r.IntN(5)
+		}
+		space := []string{"", "", " ", "\n\t"}[r.IntN(4)]
+		switch n {
+		case 0, 1:
+			return space + str(r)
+		case 2:
+			return []string{"true", "false", "null", "-0", "0.10", "1e3", "-1.5E-7", "123456789012345", "1e21"}[r.IntN(9)] + space
+		case 3, 4:
+			return strconv.Itoa(r.IntN(1000) - 500)
+		case 5, 6:
+			var parts []string
+			for range r.IntN(4) {
+				parts = append(parts, value(r, depth+1))
+			}
+			return "[" + space + strings.Join(parts, space+",") + space + "]"
+		}
+		var parts []string
+		for range r.IntN(20) {
+			parts = append(parts, str(r)+space+":"+value(r, depth+1))
+		}
+		return space + "{" + space + strings.Join(parts, ","+space) + space + "}"
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	accepted := 0
+	for range 20000 {
+		in := []byte(value(r, 0))
+		out, err := jcs.Canonicalize(nil, in, jcs.Options{})
+		same(t, in, out, err)
+		if err == nil {
+			accepted++
+		}
+	}
+	if accepted < 10000 {
+		t.Errorf("only %d texts were valid", accepted)
+	}
+}
