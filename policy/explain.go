@@ -114,10 +114,34 @@ func needText(keys []Key) string {
 	return strings.Join(words, " or ")
 }
 
-// source knows the texts that spans point into.
+// source knows the texts that spans point into, and what must not be shown.
 type source struct {
-	f     *facts.Facts
-	cache map[string]string
+	f      *facts.Facts
+	cache  map[string]string
+	values []string // of secrets
+}
+
+func newSource(f *facts.Facts) *source {
+	s := &source{f: f, cache: map[string]string{}}
+	if f.Tool == nil {
+		return s
+	}
+	for _, sec := range f.Secrets {
+		t, _ := lookup(f.Tool.Input, sec.Span.Pointer).(string)
+		if sec.Span.Start >= 0 && sec.Span.Start < sec.Span.End && sec.Span.End <= len(t) {
+			s.values = append(s.values, t[sec.Span.Start:sec.Span.End])
+		}
+	}
+	return s
+}
+
+// clean replaces the values of secrets, wherever they turn up: in a path, in an
+// address, in a line that was put together.
+func (s *source) clean(text string) string {
+	for _, v := range s.values {
+		text = strings.ReplaceAll(text, v, strings.Repeat("*", min(len(v), 12)))
+	}
+	return text
 }
 
 // text returns the string that a span points into, secrets replaced by stars of
@@ -133,12 +157,26 @@ func (s *source) text(ptr string) string {
 		t, _ = lookup(s.f.Tool.Input, ptr).(string)
 	}
 	b := []byte(t)
-	for _, sec := range s.f.Secrets {
-		if sec.Span.Pointer != ptr && (ptr != "" || s.f.Shell == nil || sec.Span.Pointer != s.f.Shell.Pointer) {
-			continue
-		}
-		for i := sec.Span.Start; i < sec.Span.End && i < len(b); i++ {
+	mask := func(start, end int) {
+		for i := max(start, 0); i < end && i < len(b); i++ {
 			b[i] = '*'
+		}
+	}
+	for _, v := range s.values {
+		for at := 0; ; {
+			i := strings.Index(t[at:], v)
+			if i < 0 {
+				break
+			}
+			mask(at+i, at+i+len(v))
+			at += i + len(v)
+		}
+	}
+	if sh := s.f.Shell; sh != nil && sh.Result != nil && t == sh.Text {
+		for i := range sh.Result.Actions {
+			if a := &sh.Result.Actions[i]; a.Kind == shell.SecretLiteral {
+				mask(a.Span.Start, a.Span.End)
+			}
 		}
 	}
 	s.cache[ptr] = string(b)
@@ -203,10 +241,10 @@ func underline(text string, start, end int) (line, caret string) {
 }
 
 func explainFacts(f *facts.Facts) []ExplainedFact {
-	src := &source{f: f, cache: map[string]string{}}
+	src := newSource(f)
 	var out []ExplainedFact
 	add := func(kind, text string, c facts.Certainty, span facts.Span) {
-		x := ExplainedFact{Kind: kind, Text: Escape(text, 400), Certainty: c, Pointer: span.Pointer}
+		x := ExplainedFact{Kind: kind, Text: Escape(src.clean(text), 400), Certainty: c, Pointer: span.Pointer}
 		x.Source, x.Caret = underline(src.text(span.Pointer), span.Start, span.End)
 		out = append(out, x)
 	}
