@@ -76,13 +76,28 @@ func (l Limits) complete() Limits {
 // safe for concurrent use. It always returns a result: text that it cannot read,
 // and every bound that it hits (ctx's end among them), is recorded in the result.
 func Analyze(ctx context.Context, text string, opts Options) *Result {
-	r := &Result{Dialect: opts.Dialect}
-	_ = ctx
-	_ = text
+	m := newMachine(ctx, opts)
+	r := m.res
+	if len(text) > m.lim.Bytes {
+		m.breach("bytes", Span{0, len(text)})
+		return r
+	}
+	if ctx.Err() != nil {
+		m.breach("time", Span{0, len(text)})
+		return r
+	}
+	if opts.Dialect == Unknown {
+		r.Dialect, r.Assumed = Bash, true
+	}
+	m.runPOSIX(text)
+	m.drainAll()
 	return r
 }
 
 // Resolve judges one path outside of any command line, as [Analyze] judges a
 // quoted operand: relative to CWD, `~` taken literally, links followed on disk
 // when opts has an FS.
-func Resolve(path string, opts Options) Path { return Path{Raw: path} }
+func Resolve(path string, opts Options) Path {
+	m := newMachine(context.Background(), opts)
+	return newFrame(m).resolve(lit(literal(path)))
+}

@@ -1,0 +1,199 @@
+package facts_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/holdpoint/holdpoint/facts"
+	"github.com/holdpoint/holdpoint/internal/corpus"
+	"github.com/holdpoint/holdpoint/shell"
+)
+
+// entry is one line of the shell corpus.
+type entry struct {
+	ID        string   `json:"id"`
+	Command   string   `json:"command"`
+	Shell     string   `json:"shell"`
+	CWD       string   `json:"cwd"`
+	Roots     []string `json:"workspaceRoots"`
+	Hazards   []string `json:"hazards"`
+	Optional  []string `json:"optional"`
+	Possible  []string `json:"possible"`
+	Decidable *bool    `json:"decidable"`
+	Technique string   `json:"technique"`
+}
+
+func readCorpus(t testing.TB, data []byte) []entry {
+	t.Helper()
+	var out []entry
+	for line := range bytes.Lines(data) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		var e entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// judge gives the hazard codes of a corpus entry, and whether it is undecidable.
+func judge(t testing.TB, e entry) (codes []string, undecidable bool) {
+	t.Helper()
+	home := "/home/dev"
+	if e.Shell != "" {
+		home = `C:\Users\dev`
+	}
+	r := shell.Analyze(t.Context(), e.Command, shell.Options{
+		Dialect: shell.Dialect(or(e.Shell, "bash")), CWD: e.CWD, Roots: e.Roots, Home: home,
+	})
+	for _, b := range r.Breaches {
+		t.Logf("%s: breach of %s", e.ID, b.Bound)
+	}
+	for _, h := range facts.CommandHazards(r, e.Command, facts.Options{Home: home}) {
+		if !slices.Contains(codes, h.Code) {
+			codes = append(codes, h.Code)
+		}
+	}
+	sort.Strings(codes)
+	return codes, r.Material()
+}
+
+func or(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a
+}
+
+// score counts as the corpus's own script does.
+type score struct {
+	want, hit, harmless, false_, extra, hedged, opaque, opaqueOK int
+	code                                                        map[string][2]int
+	bad                                                         []string
+}
+
+func run(t testing.TB, entries []entry) score {
+	s := score{code: map[string][2]int{}}
+	for _, e := range entries {
+		got, und := judge(t, e)
+		say := func(what string, codes ...string) {
+			s.bad = append(s.bad, fmt.Sprintf("%s\t%s\t%s\t%q", what, strings.Join(codes, ","), e.ID, e.Command))
+		}
+		if e.Decidable != nil && !*e.Decidable {
+			s.opaque++
+			ok := und
+			for _, c := range e.Possible {
+				ok = ok || slices.Contains(got, c)
+			}
+			if ok {
+				s.opaqueOK++
+			} else {
+				say("CALLED-HARMLESS")
+			}
+			continue
+		}
+		if und {
+			s.hedged++
+			say("HEDGED")
+		}
+		for _, c := range e.Hazards {
+			n := s.code[c]
+			n[1]++
+			s.want++
+			if slices.Contains(got, c) {
+				n[0]++
+				s.hit++
+			} else {
+				say("MISS", c)
+			}
+			s.code[c] = n
+		}
+		var wrong []string
+		for _, c := range got {
+			if !slices.Contains(e.Hazards, c) && !slices.Contains(e.Optional, c) {
+				wrong = append(wrong, c)
+			}
+		}
+		switch {
+		case len(e.Hazards) == 0:
+			s.harmless++
+			if wrong != nil {
+				s.false_++
+				say("FALSE", wrong...)
+			}
+		case wrong != nil:
+			s.extra++
+			say("EXTRA", wrong...)
+		}
+	}
+	return s
+}
+
+func (s score) recall() float64 { return float64(s.hit) / float64(max(s.want, 1)) }
+
+func (s score) mean() float64 {
+	sum := 0.0
+	for _, n := range s.code {
+		sum += float64(n[0]) / float64(n[1])
+	}
+	return sum / float64(max(len(s.code), 1))
+}
+
+func (s score) report(t testing.TB, list bool) {
+	t.Helper()
+	t.Logf("recall %.3f (%d/%d) mean %.3f false alarms %d/%d extra %d hedged %d undecidable %d/%d",
+		s.recall(), s.hit, s.want, s.mean(), s.false_, s.harmless, s.extra, s.hedged, s.opaqueOK, s.opaque)
+	if list {
+		for _, b := range s.bad {
+			t.Log(b)
+		}
+	}
+}
+
+// TestShellCorpus holds the thresholds of the hazard corpus.
+func TestShellCorpus(t *testing.T) {
+	s := run(t, readCorpus(t, corpus.File(t, "shell/dev.jsonl")))
+	s.report(t, testing.Verbose())
+	if s.recall() < 0.99 {
+		t.Errorf("recall %.4f, want at least 0.99", s.recall())
+	}
+	if s.mean() < 0.98 {
+		t.Errorf("mean over codes %.4f, want at least 0.98", s.mean())
+	}
+	if s.false_*100 > s.harmless {
+		t.Errorf("%d false alarms on %d harmless entries, want at most 1 %%", s.false_, s.harmless)
+	}
+	if s.hedged*20 > len(s.code)*0+612 {
+		t.Errorf("undecidable claimed on %d decidable entries, want at most 5 %%", s.hedged)
+	}
+}
+
+func TestUndecidableCorpus(t *testing.T) {
+	s := run(t, readCorpus(t, corpus.File(t, "shell/undecidable.jsonl")))
+	s.report(t, true)
+	if s.opaqueOK != s.opaque || s.opaque == 0 {
+		t.Errorf("recognised %d of %d", s.opaqueOK, s.opaque)
+	}
+}
+
+// TestCorpusFile scores any file in the corpus format, for work on the rules.
+func TestCorpusFile(t *testing.T) {
+	name := os.Getenv("HOLDPOINT_SHELL_CORPUS")
+	if name == "" {
+		t.Skip("HOLDPOINT_SHELL_CORPUS names no file")
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, readCorpus(t, data)).report(t, os.Getenv("HOLDPOINT_SHELL_LIST") != "")
+}

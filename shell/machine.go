@@ -1,0 +1,364 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+	"sync"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// machine is the state of one Analyze.
+type machine struct {
+	ctx   context.Context
+	opts  Options
+	lim   Limits
+	res   *Result
+	roots []string
+	nodes int
+	stop  bool
+	runs  int
+
+	files      map[string]value  // content written in the text, by absolute name
+	links      map[string]string // links made in the text
+	netDirs    []string          // folders filled from the network in the text
+	mktemps    int
+	pending    []pendingSink
+	gitAliases map[string]string
+	gitRemotes map[string]bool
+}
+
+// frame is the state of one shell: what a subshell would copy.
+type frame struct {
+	m        *machine
+	vars     varSet
+	shared   bool // vars must be copied before a write
+	funcs    map[string]*fn
+	aliases  map[string]string
+	cwd      string
+	oldpwd   string
+	params   []value
+	arg0     value
+	fds      map[string]value // descriptors bound to peers or known text
+	via      []Via
+	wrappers []string
+	host     string
+	mounts   []mount
+	depth    int
+	calls    []string // functions being run
+	in       value
+	hasIn    bool
+	text     string // the text being run
+	base     Span   // where a nested text stands in the outer one
+	nested   bool
+	loops    int  // enclosing endless loops
+	bounded  bool // below timeout, head and the like
+	out      value
+	env      []Assignment
+	returned bool
+	exported map[string]bool
+	weak     bool // may not be reached or may have other values
+}
+
+type fn struct {
+	body *syntax.Stmt
+	text string
+	base Span
+	nest bool
+}
+
+func (f *frame) fork() *frame {
+	g := *f
+	f.shared, g.shared = true, true
+	g.fds = f.fds
+	return &g
+}
+
+func (f *frame) setVar(name string, v *variable) {
+	if f.shared || f.vars == nil {
+		n := make(varSet, len(f.vars)+1)
+		for k, x := range f.vars {
+			n[k] = x
+		}
+		f.vars, f.shared = n, false
+	}
+	f.vars[name] = v
+}
+
+func (f *frame) set(name string, v value) { f.setVar(name, &variable{v: v}) }
+
+var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
+var zshParsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangZsh)) }}
+
+func (m *machine) breach(bound string, at Span) {
+	m.stop = true
+	for _, b := range m.res.Breaches {
+		if b.Bound == bound {
+			return
+		}
+	}
+	m.res.Breaches = append(m.res.Breaches, Breach{Bound: bound, Span: at})
+}
+
+// step counts one unit of work and reports whether the run may go on.
+func (m *machine) step(at Span) bool {
+	if m.stop {
+		return false
+	}
+	m.nodes++
+	if m.nodes > m.lim.Nodes {
+		m.breach("nodes", at)
+		return false
+	}
+	if m.nodes&63 == 0 && m.ctx.Err() != nil {
+		m.breach("time", at)
+		return false
+	}
+	return true
+}
+
+func (f *frame) span(n syntax.Node) Span {
+	if f.nested {
+		return f.base
+	}
+	return Span{int(n.Pos().Offset()), int(n.End().Offset())}
+}
+
+func (m *machine) undecided(r Reason, detail string, material bool, cmd int, at Span) {
+	for i := range m.res.Undecided {
+		u := &m.res.Undecided[i]
+		if u.Reason == r && u.Detail == detail && u.Command == cmd {
+			u.Material = u.Material || material
+			return
+		}
+	}
+	if len(m.res.Undecided) > 1000 {
+		return
+	}
+	m.res.Undecided = append(m.res.Undecided, Undecided{Reason: r, Detail: plain(detail), Material: material, Command: cmd, Span: at})
+}
+
+func newMachine(ctx context.Context, opts Options) *machine {
+	m := &machine{ctx: ctx, opts: opts, lim: opts.Limits.complete(), res: &Result{Dialect: opts.Dialect}}
+	for _, r := range opts.Roots {
+		r = path.Clean(strings.ReplaceAll(r, `\`, "/"))
+		if opts.CaseInsensitive {
+			r = strings.ToLower(r)
+		}
+		m.roots = append(m.roots, r)
+	}
+	return m
+}
+
+func newFrame(m *machine) *frame {
+	f := &frame{m: m, cwd: unknownText, arg0: lit("bash")}
+	if m.opts.CWD != "" {
+		f.cwd = path.Clean(literal(m.opts.CWD))
+	}
+	return f
+}
+
+// runPOSIX judges text of the sh family.
+func (m *machine) runPOSIX(text string) {
+	f := newFrame(m)
+	f.runText(text)
+}
+
+// runText parses and runs a script in the current frame. What is complete before
+// a syntax error is run, since the shell does that too.
+func (f *frame) runText(text string) value {
+	m := f.m
+	if len(text) > m.lim.Bytes {
+		m.breach("bytes", f.base)
+		return value{}
+	}
+	if f.depth > m.lim.Depth {
+		m.breach("depth", f.base)
+		return value{}
+	}
+	if m.runs++; m.runs > 4096 {
+		m.breach("nodes", f.base)
+		return value{}
+	}
+	// Hosts pass CRLF text on with plain line ends.
+	if strings.Contains(text, "\r\n") {
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+	}
+	if !nestingOK(text) {
+		m.breach("depth", f.base)
+		return value{}
+	}
+	saved := f.text
+	f.text = text
+	defer func() { f.text = saved }()
+
+	var stmts []*syntax.Stmt
+	pool := &parsers
+	if m.opts.Dialect == Zsh {
+		pool = &zshParsers
+	}
+	err := parseWith(pool, text, &stmts)
+	if err != nil {
+		// What bash rejects, zsh may take, and the other way round.
+		other := &zshParsers
+		if pool == other {
+			other = &parsers
+		}
+		var alt []*syntax.Stmt
+		if e := parseWith(other, text, &alt); e == nil {
+			stmts, err = alt, nil
+		} else if len(alt) > len(stmts) {
+			stmts = alt
+		}
+	}
+	var out value
+	for _, s := range stmts {
+		if m.stop {
+			break
+		}
+		out = concat(out, f.stmt(s))
+	}
+	if err != nil {
+		off := len(text)
+		var pe syntax.ParseError
+		msg := "the text cannot be read as a script"
+		if errors.As(err, &pe) {
+			off = int(pe.Pos.Offset())
+			msg = pe.Text
+		}
+		at := f.base
+		if !f.nested {
+			at = Span{min(off, len(text)), len(text)}
+			if m.res.Malformed == nil {
+				m.res.Malformed = &Malformed{Offset: off, Message: msg}
+			}
+		}
+		f.salvage(text, stmts)
+		m.undecided(TextMalformed, "", len(stmts) == 0, -1, at)
+	}
+	return out
+}
+
+// salvage looks at lines that come before the error but were not read because
+// they belong to a statement that never ends, such as `if` without `fi`.
+func (f *frame) salvage(text string, done []*syntax.Stmt) {
+	start := 0
+	if n := len(done); n > 0 {
+		start = int(done[n-1].End().Offset())
+	}
+	if start > len(text) {
+		return
+	}
+	lines := strings.Split(text[start:], "\n")
+	if len(lines) > 64 {
+		lines = lines[:64]
+	}
+	for _, line := range lines {
+		line = strings.TrimSpace(line)
+		for _, kw := range []string{"then ", "do ", "else ", "{ ", "( ", "&& ", "; "} {
+			line = strings.TrimPrefix(line, kw)
+		}
+		if line == "" {
+			continue
+		}
+		var stmts []*syntax.Stmt
+		if parseWith(&parsers, line, &stmts) != nil && len(stmts) == 0 {
+			continue
+		}
+		g := f.fork()
+		g.text = line
+		g.nested, g.base = true, Span{0, len(text)}
+		if f.nested {
+			g.base = f.base
+		}
+		for _, s := range stmts {
+			g.stmt(s)
+		}
+	}
+}
+
+func parseWith(pool *sync.Pool, text string, stmts *[]*syntax.Stmt) error {
+	p := pool.Get().(*syntax.Parser)
+	defer pool.Put(p)
+	for s, err := range p.StmtsSeq(strings.NewReader(text)) {
+		if err != nil {
+			return err
+		}
+		*stmts = append(*stmts, s)
+	}
+	return nil
+}
+
+const (
+	maxNesting = 400
+	maxBlocks  = 4000
+)
+
+// nestingOK refuses text that nests deeper than any script does, before the
+// recursive parser sees it. Quotes are not looked at: it counts too much rather
+// than too little.
+func nestingOK(text string) bool {
+	depth, blocks := 0, 0
+	word := 0
+	for i := 0; i <= len(text); i++ {
+		var c byte = ' '
+		if i < len(text) {
+			c = text[i]
+		}
+		switch c {
+		case '(', '{':
+			if depth++; depth > maxNesting {
+				return false
+			}
+		case ')', '}':
+			depth = max(depth-1, 0)
+		}
+		if c >= 'a' && c <= 'z' || c == '!' || c == '-' || c == '~' {
+			continue
+		}
+		if i > word {
+			switch text[word:i] {
+			case "if", "while", "until", "case", "for", "select", "time", "coproc", "function", "!", "-", "~":
+				if blocks++; blocks > maxBlocks {
+					return false
+				}
+			case "fi", "done", "esac":
+				blocks = max(blocks-1, 0)
+			}
+		}
+		word = i + 1
+	}
+	return true
+}
+
+func concat(a, b value) value {
+	if a.s == "" && a.t == 0 && a.src == nil {
+		return b
+	}
+	if b.s == "" && b.t == 0 && b.src == nil {
+		return a
+	}
+	const limit = 1 << 16
+	if len(a.s)+len(b.s) > limit {
+		a.s = unknownText
+		b.s = ""
+	}
+	a.add(b)
+	return a
+}
+
+// run judges text as a script of its own, started from here.
+func (f *frame) run(v value, via Via, prepare func(*frame)) value {
+	g := f.fork()
+	g.depth++
+	g.via = append(g.via[:len(g.via):len(g.via)], via)
+	if !g.nested {
+		g.nested, g.base = true, v.span
+	}
+	if prepare != nil {
+		prepare(g)
+	}
+	return g.runText(v.text())
+}

@@ -1,0 +1,370 @@
+package shell
+
+import (
+	"strings"
+)
+
+// riskyTarget reports whether a target's name promises deletion, deployment,
+// release or a change of data: what such a target does is not in the text.
+func riskyTarget(name string) bool {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return r == ':' || r == '-' || r == '_' || r == '.' || r == '/' || r == ' '
+	})
+	for _, w := range words {
+		switch w {
+		case "deploy", "deployment", "release", "publish", "clean", "cleanup", "purge", "nuke", "wipe", "destroy", "drop", "reset", "delete", "remove", "rm", "prune", "teardown", "uninstall", "migrate", "migration", "migrations", "seed", "rollback", "undeploy", "ship", "promote", "provision", "down", "distclean", "mrproper", "clobber", "truncate", "flush", "erase", "upload", "push", "apply", "production", "prod", "rollout", "cutover", "backfill", "import", "restore", "kill", "hotfix", "sync", "fresh", "realclean", "veryclean", "prepublish", "db", "database", "undo", "destroyall", "infra", "terraform", "delivery", "go-live", "postdeploy", "predeploy", "recreate", "rebuild-db", "stop", "shutdown", "clear", "danger", "reseed", "deprovision", "decommission", "sanitize", "scrub", "obliterate", "zap", "trash":
+			return true
+		}
+	}
+	return false
+}
+
+// project is make, npm and other programs that run what the project defines.
+func (x *inv) project() value {
+	f, m := x.f, x.f.m
+	out := unknownVal(tCmd)
+	if x.spec == nil {
+		if s := specFor(x.name); s != nil {
+			x.parse(s)
+		}
+	}
+	if x.spec != nil {
+		out = x.runSpec()
+	} else {
+		return x.unknownProgram()
+	}
+	p := x.p
+	target := func(name string) {
+		m.undecided(TargetOpaque, x.name+" "+name, riskyTarget(name), x.cmd, x.span)
+	}
+	sub := strings.Join(p.sub, " ")
+	switch x.name {
+	case "make", "gmake", "just", "task", "ninja", "mage", "invoke", "inv", "fab", "gulp", "grunt", "jake", "doit", "scons", "waf", "ant", "lein", "rake", "earthly", "dagger", "cap", "mina", "fastlane", "moon":
+		if p.given("-n", "--dry-run", "--just-print", "--recon", "-q", "--list", "-l", "--summary", "-T", "--tasks", "--dump", "--evaluate", "-P", "--show", "-t_") {
+			return out
+		}
+		if x.name == "rake" {
+			return x.rake(p.pos)
+		}
+		n := 0
+		for _, v := range p.pos {
+			if isAssign(v.s) {
+				continue
+			}
+			n++
+			if !v.known() {
+				m.undecided(CommandDynamic, x.name, true, x.cmd, x.span)
+				continue
+			}
+			target(v.s)
+		}
+		if x.name == "make" {
+			for i := range p.flags {
+				if p.flags[i].name == "--eval" {
+					if j := strings.IndexByte(p.flags[i].val.s, '\t'); j >= 0 {
+						f.run(p.flags[i].val.with(p.flags[i].val.s[j+1:]), ViaScript, nil)
+					} else if j := strings.Index(p.flags[i].val.s, "$(shell "); j >= 0 {
+						body, _ := balanced(p.flags[i].val.s, j+1)
+						f.run(p.flags[i].val.with(strings.TrimPrefix(body, "shell ")), ViaScript, nil)
+					} else if j := strings.IndexByte(p.flags[i].val.s, ';'); j >= 0 {
+						f.run(p.flags[i].val.with(p.flags[i].val.s[j+1:]), ViaScript, nil)
+					}
+				}
+			}
+			if fl := p.flag("-f"); fl != nil && (fl.val.s == "-" || fl.val.s == "/dev/stdin" || strings.HasPrefix(fl.val.s, "/dev/fd/proc")) {
+				text := x.in
+				if strings.HasPrefix(fl.val.s, "/dev/fd/proc") {
+					text = m.files[fl.val.s]
+				}
+				if text.known() {
+					for _, l := range strings.Split(text.s, "\n") {
+						if strings.HasPrefix(l, "\t") {
+							f.run(text.with(strings.TrimLeft(l, "\t@-+")), ViaScript, nil)
+						} else if _, rule, ok := strings.Cut(l, ";"); ok {
+							f.run(text.with(rule), ViaScript, nil)
+						}
+					}
+				} else {
+					x.origin(text)
+				}
+			}
+		}
+		if n == 0 {
+			target("(default)")
+		}
+	case "npm", "pnpm", "yarn", "yarnpkg", "bun":
+		x.packageManager(sub)
+	case "npx", "pnpx", "bunx", "uvx", "pipx":
+		pos := p.pos
+		if x.name == "pipx" && sub != "run" {
+			return out
+		}
+		if fl := p.flag("-c"); fl != nil && x.name == "npx" {
+			f.run(fl.val, ViaScript, nil)
+			return out
+		}
+		if len(pos) > 0 {
+			x.runPackage(pos)
+		}
+	case "uv", "poetry", "pipenv", "pdm", "hatch", "rye", "bundle", "bundler", "composer", "corepack", "mix", "rush":
+		if (sub == "run" || sub == "exec" || sub == "tool run" || sub == "x") && len(p.pos) > 0 {
+			if sub == "tool run" {
+				x.runPackage(p.pos)
+				return out
+			}
+			g := f.under(x.name)
+			name := p.pos[0].s
+			if strings.HasSuffix(name, ".py") {
+				y := &inv{f: g, args: append([]value{lit("python")}, p.pos...), span: x.span, noFunc: true}
+				return y.dispatch()
+			}
+			if handler(baseName(name)) == nil && !inTable(baseName(name)) && strings.IndexByte(name, '/') < 0 && x.name != "mix" {
+				m.undecided(TargetOpaque, x.name+" run "+name, riskyTarget(name), x.cmd, x.span)
+			}
+			y := &inv{f: g, args: p.pos, span: x.span, noFunc: true}
+			return y.dispatch()
+		}
+		if x.name == "corepack" && len(p.pos) > 0 && (p.pos[0].s == "npm" || p.pos[0].s == "pnpm" || p.pos[0].s == "yarn") {
+			y := &inv{f: f.under(x.name), args: p.pos, span: x.span, noFunc: true}
+			return y.dispatch()
+		}
+		if x.name == "mix" && len(p.pos) > 0 {
+			x.ormTask(p.pos[0].s, p.pos)
+		}
+		if x.name == "composer" && (sub == "run-script" || sub == "run" || sub == "") && len(p.pos) > 0 {
+			target(p.pos[0].s)
+		}
+	case "lerna", "nx", "turbo", "gradle", "gradlew", "mvn", "mvnw", "sbt", "bazel", "cmake", "tox", "nox", "act", "cargo", "go", "dotnet", "npm-run-all", "run-s", "run-p", "wp", "drush":
+		switch x.name {
+		case "nx", "turbo", "lerna", "gradle", "gradlew", "npm-run-all", "run-s", "run-p":
+			for _, v := range p.pos {
+				if v.s == "run" || v.s == "exec" {
+					continue
+				}
+				name := v.s
+				if i := strings.LastIndexByte(name, ':'); i >= 0 && x.name != "run-s" && x.name != "run-p" {
+					name = name[i+1:]
+				}
+				if x.name == "gradle" || x.name == "gradlew" {
+					if name == "clean" || name == "dropTables" && false {
+						continue
+					}
+					if strings.HasPrefix(name, "flyway") || strings.HasPrefix(name, "liquibase") {
+						continue
+					}
+				}
+				target(name)
+			}
+		case "lerna_":
+		}
+	case "rails", "django-admin", "manage.py", "artisan", "symfony", "bin/rails", "bin/console":
+		if len(p.sub) > 0 {
+			break
+		}
+		if len(p.pos) > 0 {
+			x.ormTask(p.pos[0].s, p.pos)
+		}
+	case "ansible":
+		if fl := p.flag("-a"); fl != nil {
+			mod := "command"
+			if mf := p.flag("-m"); mf != nil {
+				mod = baseName(strings.ReplaceAll(mf.val.s, ".", "/"))
+			}
+			if mod == "shell" || mod == "command" || mod == "raw" || mod == "script" {
+				f.run(fl.val, ViaRemote, nil)
+			} else if mod == "file" && strings.Contains(fl.val.s, "state=absent") {
+				for _, kv := range strings.Fields(fl.val.s) {
+					if pth, ok := strings.CutPrefix(kv, "path="); ok {
+						x.deletes(fl.val.with(pth), true)
+					}
+				}
+			}
+		}
+		if p.given("-b") {
+			f.emit(Action{Kind: PrivElevate, Name: "become", Span: x.span, Command: x.cmd + 1})
+		}
+	case "heroku", "fly", "flyctl":
+		if sub == "run" || sub == "ssh console" || sub == "console" {
+			if fl := p.flag("-C"); fl != nil {
+				f.run(fl.val, ViaRemote, nil)
+			} else if len(p.pos) > 0 {
+				return x.inContainer("an app", p.pos, f.fork())
+			}
+		}
+	}
+	return out
+}
+
+// rake judges tasks by name.
+func (x *inv) rake(pos []value) value {
+	any := false
+	for _, v := range pos {
+		if isAssign(v.s) {
+			continue
+		}
+		any = true
+		x.ormTask(v.s, pos)
+	}
+	if !any {
+		x.f.m.undecided(TargetOpaque, "rake", false, x.cmd, x.span)
+	}
+	return unknownVal(tCmd)
+}
+
+// ormTask judges a task of rails, django, laravel, ecto and the like by its name.
+func (x *inv) ormTask(name string, pos []value) {
+	f, m := x.f, x.f.m
+	name = strings.SplitN(name, "[", 2)[0]
+	dry := false
+	for _, v := range x.args[1:] {
+		if v.s == "--pretend" || v.s == "--dry-run" || v.s == "--check" || v.s == "-n" || v.s == "--plan" {
+			dry = true
+		}
+	}
+	switch name {
+	case "db:drop", "db:reset", "db:drop:all", "db:migrate:reset", "db:schema:load", "db:setup", "db:purge", "db:truncate_all", "db:seed:replant", "db:structure:load", "db:drop:_unsafe",
+		"migrate:fresh", "migrate:reset", "migrate:refresh", "db:wipe", "ecto.drop", "ecto.reset", "flush", "reset_db", "sqlflush_", "doctrine:database:drop", "doctrine:schema:drop", "doctrine:fixtures:load", "reset_schema", "db:mongoid:drop", "db:mongoid:purge", "db:environment:set_", "db:nuke", "schema:drop":
+		if name == "db:setup" || name == "db:schema:load" || name == "db:structure:load" {
+			// Loads a schema with force: tables are dropped first.
+		}
+		f.emit(Action{Kind: DataDestroy, Name: name, Dry: dry, Span: x.span, Command: x.cmd + 1})
+		return
+	case "migrate":
+		if len(pos) > 1 && pos[len(pos)-1].s == "zero" {
+			f.emit(Action{Kind: DataDestroy, Name: "migrate zero", Dry: dry, Span: x.span, Command: x.cmd + 1})
+			return
+		}
+	case "runner", "r", "shell", "tinker", "dbshell":
+		for i, v := range x.args[1:] {
+			if (v.s == "-c" || v.s == "--execute" || strings.HasPrefix(v.s, "--execute=")) && i+2 < len(x.args) {
+				lang := "python"
+				if name == "tinker" {
+					lang = "php"
+				}
+				x.inline(lang, x.args[i+2])
+				return
+			}
+		}
+		if name == "runner" || name == "r" {
+			for _, v := range pos[1:] {
+				if !strings.HasPrefix(v.s, "-") {
+					x.inline("ruby", v)
+					return
+				}
+			}
+		}
+	case "server", "s", "serve", "runserver":
+		for i, v := range x.args[1:] {
+			if strings.HasPrefix(v.s, "0.0.0.0") || strings.HasPrefix(v.s, "0:") || (v.s == "-b" || v.s == "--host" || v.s == "--binding") && i+2 < len(x.args) && x.args[i+2].s == "0.0.0.0" || strings.HasSuffix(v.s, "=0.0.0.0") {
+				f.emit(Action{Kind: NetListen, Span: x.span, Command: x.cmd + 1})
+				return
+			}
+		}
+	}
+	m.undecided(TargetOpaque, x.name+" "+plain(name), riskyTarget(name) && !dry, x.cmd, x.span)
+}
+
+func (x *inv) packageManager(sub string) {
+	f, m, p := x.f, x.f.m, x.p
+	pos := p.pos
+	switch sub {
+	case "run", "run-script", "rum", "urn":
+		if len(pos) == 0 {
+			return
+		}
+		if !pos[0].known() {
+			m.undecided(CommandDynamic, x.name, true, x.cmd, x.span)
+			return
+		}
+		m.undecided(TargetOpaque, x.name+" run "+pos[0].s, riskyTarget(pos[0].s), x.cmd, x.span)
+	case "exec", "x", "dlx":
+		if fl := p.flag("-c"); fl != nil {
+			f.run(fl.val, ViaScript, nil)
+			return
+		}
+		if len(pos) > 0 {
+			x.runPackage(pos)
+		}
+	case "start", "stop", "restart", "test", "t", "tst", "install-test", "it":
+		m.undecided(TargetOpaque, x.name+" "+sub, sub == "stop" && false, x.cmd, x.span)
+	case "":
+		// yarn and pnpm run scripts by bare name.
+		if len(pos) > 0 && (x.name == "yarn" || x.name == "pnpm" || x.name == "bun") {
+			name := pos[0].s
+			if x.name == "yarn" && (handler(name) != nil || inTable(name)) {
+				y := &inv{f: f.under(x.name), args: pos, span: x.span, noFunc: true}
+				y.dispatch()
+				return
+			}
+			m.undecided(TargetOpaque, x.name+" "+plain(name), riskyTarget(name), x.cmd, x.span)
+		}
+	case "uninstall", "remove", "rm", "un", "r", "unlink":
+		for _, v := range pos {
+			switch v.s {
+			case "husky", "lefthook", "pre-commit", "simple-git-hooks", "@evilmartians/lefthook":
+				f.emit(Action{Kind: HookBypass, Detail: "the hook tool is removed", Span: x.span, Command: x.cmd + 1})
+			}
+		}
+	case "config set":
+		for _, v := range pos {
+			k, val, ok := strings.Cut(v.s, "=")
+			if !ok && len(pos) > 1 {
+				k, val = pos[0].s, pos[1].s
+			}
+			l := strings.ToLower(k)
+			if (strings.Contains(l, "_auth") || strings.Contains(l, "token") || strings.Contains(l, "_password")) && looksSecret(val) {
+				f.emit(Action{Kind: SecretLiteral, Span: x.span, Command: x.cmd + 1})
+			}
+			break
+		}
+	}
+}
+
+// runPackage runs a package's program: one that is known by name is judged as
+// itself, any other is code from the registry.
+func (x *inv) runPackage(pos []value) {
+	f, m := x.f, x.f.m
+	name := pos[0].s
+	if !pos[0].known() {
+		m.undecided(CommandDynamic, x.name, true, x.cmd, x.span)
+		return
+	}
+	bare := name
+	if i := strings.LastIndexByte(bare, '@'); i > 0 {
+		bare = bare[:i]
+	}
+	if i := strings.Index(bare, "=="); i > 0 {
+		bare = bare[:i]
+	}
+	switch bare {
+	case "localtunnel":
+		bare = "lt"
+	case "@railway/cli":
+		bare = "railway"
+	case "typeorm-ts-node-commonjs", "typeorm-ts-node-esm":
+		bare = "typeorm"
+	case "@changesets/cli":
+		bare = "changeset"
+	case "@anthropic-ai/claude-code":
+		bare = "claude"
+	case "@openai/codex":
+		bare = "codex"
+	case "@google/gemini-cli":
+		bare = "gemini"
+	case "firebase-tools":
+		bare = "firebase"
+	case "@cloudflare/wrangler":
+		bare = "wrangler"
+	}
+	if handler(bare) != nil || inTable(bare) {
+		y := &inv{f: f.under(x.name), args: append([]value{pos[0].with(bare)}, pos[1:]...), span: x.span, noFunc: true}
+		y.dispatch()
+		return
+	}
+	switch baseName(bare) {
+	case "jest", "vitest", "eslint", "prettier", "tsc", "mocha", "ava", "c8", "nyc", "webpack", "vite", "rollup", "esbuild", "parcel", "tsup", "playwright", "cypress", "biome", "stylelint", "svelte-check", "vue-tsc", "astro", "next", "nuxt", "remix", "tailwindcss", "postcss", "babel", "swc", "lint-staged", "commitlint", "typedoc", "storybook", "ruff", "black", "mypy", "pytest", "isort", "flake8", "pyright", "oxlint", "knip", "depcheck", "npm-check-updates", "ncu", "ts-node", "tsx", "rimraf", "sort-package-json", "markdownlint", "markdownlint-cli", "publint", "attw", "size-limit", "bundlesize", "license-checker", "syncpack", "madge", "dependency-cruiser", "cspell", "tap", "karma", "jasmine", "wdio", "graphql-codegen", "openapi-typescript", "sass", "lessc", "terser", "svgo", "serve", "http-server":
+		m.undecided(TargetOpaque, x.name+" "+bare, false, x.cmd, x.span)
+		return
+	}
+	m.undecided(TargetOpaque, x.name+" "+bare, true, x.cmd, x.span)
+}

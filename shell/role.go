@@ -1,0 +1,299 @@
+package shell
+
+import (
+	"path"
+	"strings"
+)
+
+// role does what the table says of an operand or option value.
+func (x *inv) role(role string, v value) {
+	f, m := x.f, x.f.m
+	at := x.cmd + 1
+	if i := strings.LastIndexByte(v.s, 0); i >= 0 {
+		v.s = v.s[:i]
+	}
+	switch role {
+	case "read", "readtree":
+		if v.s == "-" || v.s == "" {
+			return
+		}
+		x.reads = append(x.reads, f.readFile(v, x.cmd, false))
+	case "envfile":
+		if v.s != "" {
+			f.readFile(v, x.cmd, false)
+		}
+	case "data":
+		if rest, ok := strings.CutPrefix(v.s, "@"); ok && rest != "" {
+			f.readFile(v.with(rest), x.cmd, false)
+		} else if rest, ok := strings.CutPrefix(v.s, "fileb://"); ok {
+			f.readFile(v.with(rest), x.cmd, false)
+		} else if rest, ok := strings.CutPrefix(v.s, "file://"); ok {
+			f.readFile(v.with(rest), x.cmd, false)
+		}
+	case "write", "wtree":
+		if v.s == "-" {
+			return
+		}
+		x.writes(v, value{s: unknownText, t: tCmd})
+	case "delete":
+		x.deletes(v, false)
+	case "deltree":
+		x.deletes(v, true)
+	case "move":
+		p := f.resolve(v)
+		f.emit(Action{Kind: FileDelete, Path: p, Detail: "move", Dry: x.dry, Span: v.span, Command: at})
+	case "wipe":
+		f.emit(Action{Kind: FileWipe, Path: f.resolve(v), Dry: x.dry, Span: v.span, Command: at})
+	case "meta":
+		f.emit(Action{Kind: FileMeta, Path: f.resolve(v), Span: v.span, Command: at})
+	case "modepath", "chtree":
+		f.emit(Action{Kind: FileMode, Path: f.resolve(v), Recursive: role == "chtree", Dry: x.dry, Span: v.span, Command: at})
+	case "ownpath":
+		f.emit(Action{Kind: FileOwner, Path: f.resolve(v), Dry: x.dry, Span: v.span, Command: at})
+	case "exec":
+		x.execFile(v)
+	case "dir":
+		f.emit(Action{Kind: FileMeta, Path: f.resolve(v), Span: v.span, Command: at})
+		x.f = f.fork()
+		x.f.chdir(v)
+	case "url":
+		x.fetch(v)
+	case "upload":
+		if v.s == "-" {
+			f.emit(Action{Kind: NetUpload, Span: v.span, Command: at, Dry: x.dry})
+			return
+		}
+		f.readFile(v, x.cmd, false)
+		f.emit(Action{Kind: NetUpload, Span: v.span, Command: at, Dry: x.dry})
+	case "host":
+		f.emit(Action{Kind: NetConnect, Host: plain(v.s), Span: v.span, Command: at})
+	case "sh":
+		f.run(v, ViaScript, nil)
+	case "sql":
+		x.sql(v)
+	case "secret", "userpass":
+		x.literalSecret(role, v)
+	case "config":
+		// handled by Go code
+	}
+	_ = m
+}
+
+func (x *inv) writes(v, content value) {
+	f := x.f
+	if x.dry {
+		f.emit(Action{Kind: FileWrite, Path: f.resolve(v), Dry: true, Span: v.span, Command: x.cmd + 1})
+		return
+	}
+	f.writeTo(v, content, false, x.cmd, v.span)
+}
+
+func (x *inv) deletes(v value, tree bool) {
+	f := x.f
+	p := f.resolve(v)
+	cert := Certain
+	if p.Unresolved || f.weak {
+		cert = Possible
+	}
+	f.emit(Action{Kind: FileDelete, Path: p, Recursive: tree, Dry: x.dry, Certainty: cert, Span: v.span, Command: x.cmd + 1})
+	if x.dry {
+		return
+	}
+	if p.Unresolved {
+		f.m.undecided(PathUnresolved, v.s, tree, x.cmd, v.span)
+	} else if tree && p.Slash && p.Place == PlaceWorkspace && !p.Glob && f.m.opts.FS == nil && symlinkName(p.Rel) {
+		// With a slash at the end a link is followed, and nobody looked whether
+		// this one is a link.
+		f.m.undecided(PathUnresolved, v.s, true, x.cmd, v.span)
+	}
+	delete(f.m.files, p.Abs)
+}
+
+// symlinkName reports whether a folder's name is one that deployments give to
+// links.
+func symlinkName(rel string) bool {
+	switch path.Base(strings.TrimSuffix(rel, "/")) {
+	case "current", "latest", "live", "active", "release", "shared", "default", "stable", "link", "previous":
+		return true
+	}
+	return false
+}
+
+// fetch records a download or a request.
+func (x *inv) fetch(v value) int {
+	return x.f.emit(Action{Kind: NetFetch, URL: plain(v.s), Host: plain(hostOf(v.s)), Span: v.span, Command: x.cmd + 1})
+}
+
+// hostOf gives the host of a URL or of user@host:path, lower case.
+func hostOf(s string) string {
+	if i := strings.Index(s, "://"); i >= 0 {
+		s = s[i+3:]
+	}
+	if i := strings.IndexAny(s, "/?#"); i >= 0 {
+		s = s[:i]
+	}
+	if i := strings.LastIndexByte(s, '@'); i >= 0 {
+		s = s[i+1:]
+	}
+	if strings.HasPrefix(s, "[") {
+		if i := strings.IndexByte(s, ']'); i > 0 {
+			return strings.ToLower(s[1:i])
+		}
+	}
+	if i := strings.IndexByte(s, ':'); i >= 0 && strings.Count(s, ":") == 1 {
+		s = s[:i]
+	}
+	return strings.ToLower(s)
+}
+
+// loopback reports whether host is this machine.
+func loopback(host string) bool {
+	h := strings.ToLower(strings.Trim(host, "[]"))
+	switch h {
+	case "localhost", "::1", "0.0.0.0", "ip6-localhost", "0", "":
+		return true
+	}
+	return strings.HasPrefix(h, "127.") || strings.HasSuffix(h, ".localhost")
+}
+
+// execFile runs a script file given as an operand.
+func (x *inv) execFile(v value) {
+	f := x.f
+	if v.s == "-" || v.s == "" {
+		return
+	}
+	if strings.HasPrefix(v.s, "/dev/fd/proc") || v.has(tNet) && strings.HasPrefix(v.s, "/dev/fd/") {
+		x.runContent(f.m.files[v.s])
+		return
+	}
+	if _, ok := x.scriptFile(v, nil); ok {
+		return
+	}
+	p := f.resolve(v)
+	f.emit(Action{Kind: FileExec, Path: p, Span: v.span, Command: x.cmd + 1})
+	if p.Abs == "/dev/stdin" {
+		x.runContent(x.in)
+		return
+	}
+	if f.m.fromNet(p.Abs) {
+		f.emit(Action{Kind: NetRun, Path: p, Span: x.span, Command: x.cmd + 1})
+	}
+	f.m.undecided(ScriptUnknown, v.s, true, x.cmd, x.span)
+}
+
+// runContent runs text that came through a pipe, a file or a substitution, in
+// the shell.
+func (x *inv) runContent(c value) value {
+	f, m := x.f, x.f.m
+	if c.span == (Span{}) {
+		c.span = x.span
+	}
+	x.origin(c)
+	if c.opaque() || c.s == "" && c.t != 0 {
+		if c.t&(tNet|tPeer|tDecoded|tInit) == 0 {
+			m.undecided(ScriptUnknown, "", true, x.cmd, x.span)
+		}
+		t := tCmd
+		return value{s: unknownText, t: t}
+	}
+	if !c.known() {
+		m.undecided(ScriptUnknown, "", c.t&(tNet|tPeer|tDecoded) == 0 && !mostlyKnown(c.s), x.cmd, x.span)
+	}
+	return f.run(c, ViaStdin, nil)
+}
+
+// mostlyKnown reports whether only operands of a script are unknown, not its
+// commands.
+func mostlyKnown(s string) bool {
+	for _, line := range strings.Split(s, "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), unknownText) {
+			return false
+		}
+	}
+	return true
+}
+
+// origin records where text that is about to be run comes from.
+func (x *inv) origin(c value) {
+	f := x.f
+	if c.t&(tNet|tPeer) != 0 && c.t&tInit == 0 {
+		f.emit(Action{Kind: NetRun, Span: x.span, Command: x.cmd + 1})
+	}
+	if c.has(tDecoded) || c.has(tAnsi) {
+		f.disguise(x.span, "decoded text is run", x.cmd)
+	}
+}
+
+// chdir changes the folder of the frame.
+func (f *frame) chdir(v value) {
+	if v.s == "" {
+		return
+	}
+	old := f.cwd
+	p := join(f.cwd, v.s)
+	f.cwd = f.m.follow(p, true)
+	f.oldpwd = old
+}
+
+// literalSecret records a credential given as plain text.
+func (x *inv) literalSecret(role string, v value) {
+	s := v.s
+	if role == "userpass" {
+		_, pass, ok := strings.Cut(s, ":")
+		if !ok {
+			return
+		}
+		s = pass
+	}
+	if !looksSecret(s) {
+		return
+	}
+	x.f.emit(Action{Kind: SecretLiteral, Span: v.span, Command: x.cmd + 1})
+}
+
+// looksSecret reports whether a text, standing where a credential goes, is one:
+// known, no placeholder, no file or variable.
+func looksSecret(s string) bool {
+	if len(s) < 4 || !clean(s) {
+		return false
+	}
+	l := strings.ToLower(s)
+	for _, p := range []string{"<", "$", "{", "%", "xxx", "your", "example", "changeme", "change_me", "placeholder", "dummy", "redacted", "***", "...", "todo", "none", "null", "true", "false", "process.env", "secrets.", "env:", "pass:", "file:", "insert", "replace", "test", "sample", "fake", "stdin", "prompt"} {
+		if strings.Contains(l, p) {
+			return false
+		}
+	}
+	for _, p := range []string{"postgres", "password", "secret", "root", "admin", "mysql", "guest", "minio", "minioadmin", "token", "user", "localdev", "develop"} {
+		if l == p {
+			return false
+		}
+	}
+	return true
+}
+
+// guardVar reports whether a variable belongs to the gate.
+func guardVar(name string) bool { return strings.HasPrefix(name, "HOLDPOINT_") }
+
+// watchedEnv lists variables whose setting in front of a command changes what it
+// does in a way that rules ask about.
+func watchedEnv(name string) bool {
+	switch name {
+	case "HUSKY", "HUSKY_SKIP_HOOKS", "SKIP", "LEFTHOOK", "LEFTHOOK_EXCLUDE", "PRE_COMMIT_ALLOW_NO_CONFIG", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS",
+		"LD_PRELOAD", "BASH_ENV", "ENV", "PROMPT_COMMAND", "OVERCOMMIT_DISABLE", "SIMPLE_GIT_HOOKS", "SKIP_SIMPLE_GIT_HOOKS", "HUSKY_SKIP_INSTALL":
+		return true
+	}
+	return secretVar(name) || strings.HasPrefix(name, "GIT_CONFIG_") || strings.HasPrefix(name, "OVERCOMMIT_")
+}
+
+// SecretVariable reports whether a variable's name says that it holds a secret.
+func SecretVariable(name string) bool { return secretVar(name) }
+
+func secretVar(name string) bool {
+	u := strings.ToUpper(name)
+	for _, p := range []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL", "ENCRYPTION_KEY", "SIGNING_KEY", "AUTH_KEY", "SSH_KEY", "DEPLOY_KEY", "MASTER_KEY", "LICENSE_KEY", "SERVICE_KEY"} {
+		if strings.Contains(u, p) {
+			return !strings.HasSuffix(u, "_FILE") && !strings.HasSuffix(u, "_PATH") && !strings.HasSuffix(u, "_NAME") && !strings.HasSuffix(u, "_URL") && !strings.HasSuffix(u, "_ID") && u != "SSH_AUTH_SOCK" && !strings.HasSuffix(u, "_COUNT") && !strings.HasPrefix(u, "MAX_")
+		}
+	}
+	return strings.HasSuffix(u, "_PASS") || u == "PGPASS" || u == "PASS" || strings.HasSuffix(u, "_PAT") || strings.HasSuffix(u, "_PWD") && u != "OLD_PWD" || strings.HasSuffix(u, "_DSN") && false
+}
