@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -40,7 +39,7 @@ func quoted(s string) (string, error) {
 
 // build makes the context of e. On failure the context is not usable and the
 // error says why.
-func (f *frame) build(e *Event, seq int64, now time.Time, turn int64, labels []sourceLabels, lim bounds) (c *Context, err *ContextError) {
+func (f *frame) build(e *Event, seq int64, timestamp string, turn int64, labels []sourceLabels, lim bounds) (c *Context, err *ContextError) {
 	defer func() { // a MarshalJSON of the host's values
 		if r := recover(); r != nil { // the memo is left to the collector
 			c, err = nil, &ContextError{Path: "$", Rule: fmt.Sprintf("building the context panicked: %T", r)}
@@ -59,7 +58,7 @@ func (f *frame) build(e *Event, seq int64, now time.Time, turn int64, labels []s
 	b.c.field[fPoint] = b.c.top[topPoint]
 	b.lit(`,"timestamp":"`)
 	from := len(b.b)
-	b.b = now.UTC().AppendFormat(b.b, timestampLayout)
+	b.lit(timestamp)
 	b.lit(`"`)
 	b.c.top[topTimestamp] = span{from - 1, len(b.b)}
 	b.c.field[fTimestamp] = b.c.top[topTimestamp]

@@ -75,9 +75,9 @@ type call[T any] struct {
 	mu       sync.Mutex
 	done     chan struct{} // made when the callee asks for it
 	err      error
-	answered bool
 	left     bool // the waiter went away without an answer
-	answer   answer[T]
+	answered bool
+	answer   answer[T] // the callee's goroutine writes it; to be read when answered
 }
 
 type answer[T any] struct {
@@ -135,8 +135,10 @@ func (k *call[T]) expire() {
 	k.look <- struct{}{}
 }
 
-// begin starts f. A timeout of 0 or less means none.
-func begin[T any](c *calls, ctx context.Context, timeout time.Duration, abandoned *atomic.Int64, f func(context.Context) (T, error)) *call[T] {
+// begin starts f, which writes its answer in place: a verdict that is handed
+// from frame to frame makes the small stack of a new goroutine grow. A timeout
+// of 0 or less means none.
+func begin[T any](c *calls, ctx context.Context, timeout time.Duration, abandoned *atomic.Int64, f func(ctx context.Context, into *T) error) *call[T] {
 	k := &call[T]{parent: ctx, abandoned: abandoned}
 	if abandoned.Load() >= maxAbandoned {
 		k.refused = true
@@ -152,35 +154,37 @@ func begin[T any](c *calls, ctx context.Context, timeout time.Duration, abandone
 	return k
 }
 
-func (k *call[T]) run(c *calls, f func(context.Context) (T, error)) {
+func (k *call[T]) run(c *calls, f func(context.Context, *T) error) {
 	defer c.done()
-	a := answer[T]{what: "runtime.Goexit"}
-	defer func() {
-		if r := recover(); r != nil {
-			a = answer[T]{what: fmt.Sprintf("%T", r)}
-		}
-		k.mu.Lock()
-		// Lateness is decided here, when the answer is there: the host may
-		// look at it only after it waited for others.
-		switch {
-		case k.parent.Err() != nil:
-			a.how = endCancelled
-		case k.err != nil:
-			a.how = endTimeout
-		}
-		k.answer, k.answered = a, true
-		if k.left {
-			k.abandoned.Add(-1)
-		}
-		k.mu.Unlock()
-		k.look <- struct{}{}
-	}()
-	v, err := f(k)
-	if err != nil {
-		a.what = fmt.Sprintf("%T", err)
+	k.answer.what = "runtime.Goexit" // until something else is known
+	defer k.finish()
+	if err := f(k, &k.answer.value); err != nil {
+		k.answer.what = fmt.Sprintf("%T", err)
 		return
 	}
-	a = answer[T]{value: v, how: endAnswered}
+	k.answer.how = endAnswered
+}
+
+// finish publishes the answer. It is deferred itself, so that it can recover.
+func (k *call[T]) finish() {
+	if r := recover(); r != nil {
+		k.answer.what = fmt.Sprintf("%T", r)
+	}
+	k.mu.Lock()
+	// Lateness is decided here, when the answer is there: the host may look at
+	// it only after it waited for others.
+	switch {
+	case k.parent.Err() != nil:
+		k.answer.how = endCancelled
+	case k.err != nil:
+		k.answer.how = endTimeout
+	}
+	k.answered = true
+	if k.left {
+		k.abandoned.Add(-1)
+	}
+	k.mu.Unlock()
+	k.look <- struct{}{}
 }
 
 // wait returns the answer, or that there is none when time is up. The caller's
@@ -200,11 +204,13 @@ func (k *call[T]) wait() answer[T] {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	a := k.answer
-	if !k.answered {
+	var a answer[T]
+	if k.answered {
+		a = k.answer
+	} else {
 		k.left = true
 		k.abandoned.Add(1)
-		a = answer[T]{how: endTimeout}
+		a.how = endTimeout
 		if k.parent.Err() != nil {
 			a.how = endCancelled
 		}

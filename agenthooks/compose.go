@@ -7,8 +7,9 @@ import (
 // start begins the call of slot i on c. Nothing is copied: c cannot change.
 func (r *run) start(i int, c *Context) *call[Verdict] {
 	reg := &r.h.regs[i]
-	return begin(&r.h.calls, r.ctx, reg.timeout, &reg.abandoned, func(ctx context.Context) (Verdict, error) {
-		return reg.Interceptor.Intercept(ctx, c)
+	return begin(&r.h.calls, r.ctx, reg.timeout, &reg.abandoned, func(ctx context.Context, into *Verdict) (err error) {
+		*into, err = reg.Interceptor.Intercept(ctx, c)
+		return err
 	})
 }
 
@@ -316,9 +317,10 @@ func (r *run) consult(v *Verdict, by int) (Verdict, bool) {
 	h := r.h
 	r.resolvedBy = ResolvedRejection
 	presented := r.live
-	if h.o.Redactor != nil {
-		a := begin(&h.calls, r.ctx, h.o.Timeout, &h.resolver, func(ctx context.Context) (*Context, error) {
-			return h.o.Redactor(ctx, r.live)
+	if live := r.live; h.o.Redactor != nil {
+		a := begin(&h.calls, r.ctx, h.o.Timeout, &h.resolver, func(ctx context.Context, into **Context) (err error) {
+			*into, err = h.o.Redactor(ctx, live)
+			return err
 		}).wait()
 		if a.how == endAnswered && a.value == nil {
 			a = answer[*Context]{what: "no context"}
@@ -343,8 +345,9 @@ func (r *run) consult(v *Verdict, by int) (Verdict, bool) {
 		own := *id
 		request.ContextIdentity = &own
 	}
-	a := begin(&h.calls, r.ctx, h.o.Timeout, &h.resolver, func(ctx context.Context) (Resolution, error) {
-		return h.o.Resolver.Resolve(ctx, request)
+	a := begin(&h.calls, r.ctx, h.o.Timeout, &h.resolver, func(ctx context.Context, into *Resolution) (err error) {
+		*into, err = h.o.Resolver.Resolve(ctx, request)
+		return err
 	}).wait()
 	if a.how != endAnswered {
 		return r.seamFailed(a.how, a.what), false

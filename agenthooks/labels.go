@@ -54,6 +54,9 @@ func (s *labelStore) keep(data string, l Labels) {
 }
 
 func (s *labelStore) union(data []string) Labels {
+	if len(data) == 0 {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out Labels

@@ -32,12 +32,23 @@ func (p Point) Transformable() bool {
 }
 
 func (p Point) spec() *pointSpec {
-	for i := range pointSpecs {
-		if pointSpecs[i].point == p {
-			return &pointSpecs[i]
-		}
+	if i := p.index(); i >= 0 {
+		return &pointSpecs[i]
 	}
 	return nil
+}
+
+// pointOrder is the order of pointSpecs.
+var pointOrder = [...]Point{AgentStartup, Input, PreModelCall, PostModelCall, PreToolCall, PostToolCall, Output, AgentShutdown}
+
+// index is the place of p in pointOrder, -1 for an unknown point.
+func (p Point) index() int {
+	for i := range pointOrder {
+		if pointOrder[i] == p {
+			return i
+		}
+	}
+	return -1
 }
 
 // jsonType is what the gate asks of a member (AH-4.7-2).

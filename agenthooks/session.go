@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -34,7 +33,7 @@ type Session struct {
 	h     *Host
 	id    string
 	frame frame
-	modes map[Point]Mode
+	modes [len(pointOrder)]Mode
 	data  labelStore
 
 	mu    sync.Mutex
@@ -70,9 +69,8 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	s := &Session{h: h, id: o.ID, frame: h.frame, modes: map[Point]Mode{}, turn: -1}
-	for i := range pointSpecs {
-		p := pointSpecs[i].point
+	s := &Session{h: h, id: o.ID, frame: h.frame, turn: -1}
+	for i, p := range pointOrder {
 		m := h.modeAt(p)
 		if mode != "" {
 			m = mode
@@ -80,7 +78,7 @@ func (h *Host) NewSession(o SessionOptions) (*Session, error) {
 		if at, ok := o.ModeAt[p]; ok {
 			m = at
 		}
-		s.modes[p] = m
+		s.modes[i] = m
 	}
 	s.frame.sessionID = len(id)
 	s.frame.session = id + `,"started_at":"` + h.o.Now().UTC().Format(timestampLayout) + `"`
@@ -125,8 +123,8 @@ func (s *Session) emit(ctx context.Context, e *Event, veto func(*Context) string
 	if err != nil {
 		return nil, err
 	}
-	f, now := s.facts(e, seq)
-	c, refused := s.frame.build(e, seq, now, turn, s.data.union(e.From).sources(), s.h.bounds)
+	f := s.facts(e, seq)
+	c, refused := s.frame.build(e, seq, f.timestamp, turn, s.data.union(e.From).sources(), s.h.bounds)
 	out, err := s.h.emit(ctx, f, c, refused, veto)
 	s.settle(e, out)
 	return out, err
@@ -191,13 +189,12 @@ func (s *Session) settle(e *Event, out *Emission) {
 	s.data.keep(data, out.labels)
 }
 
-func (s *Session) facts(e *Event, seq int64) (facts, time.Time) {
-	now := s.h.o.Now()
-	f := facts{point: e.point, mode: s.modes[e.point], sessionID: s.id, sequence: seq, timestamp: now.UTC().Format(timestampLayout)}
+func (s *Session) facts(e *Event, seq int64) facts {
+	f := facts{point: e.point, mode: s.modes[e.point.index()], sessionID: s.id, sequence: seq, timestamp: s.h.o.Now().UTC().Format(timestampLayout)}
 	if t := &e.Optional.Trace; *t != (Trace{}) {
 		f.trace = &Trace{strings.ToValidUTF8(t.TraceID, "\uFFFD"), strings.ToValidUTF8(t.SpanID, "\uFFFD")}
 	}
-	return f, now
+	return f
 }
 
 // Labels returns the labels of the named data together, for a host that wants
@@ -229,7 +226,7 @@ func (s *Session) RecordHostFailure(p Point, detail string) (*Emission, error) {
 		return nil, err
 	}
 	e := &Event{point: p}
-	f, _ := s.facts(e, seq)
+	f := s.facts(e, seq)
 	out, err := s.h.failure(f, detail)
 	s.settle(e, out)
 	if err != nil {

@@ -191,9 +191,9 @@ func (s *Session) refuse(e *Event, reason string) error {
 	if err != nil {
 		return err
 	}
-	f, now := s.facts(e, seq)
+	f := s.facts(e, seq)
 	r := &run{h: s.h, mode: f.mode, decidedBy: -1, truncated: -1}
-	c, refused := s.frame.build(e, seq, now, turn, s.data.union(e.From).sources(), s.h.bounds)
+	c, refused := s.frame.build(e, seq, f.timestamp, turn, s.data.union(e.From).sources(), s.h.bounds)
 	if refused == nil {
 		r.inputID, refused = s.h.identify(c)
 		r.enforcedID = r.inputID

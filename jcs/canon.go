@@ -263,6 +263,20 @@ var plainASCII = func() (t [256]bool) {
 	return t
 }()
 
+// plainString reports whether b is a string that is its own canonical form:
+// ids and names as a rule.
+func plainString(b []byte) bool {
+	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
+		return false
+	}
+	for _, c := range b[1 : len(b)-1] {
+		if !plainASCII[c] {
+			return false
+		}
+	}
+	return true
+}
+
 // str writes the string that starts at i; plain means ASCII without escapes.
 func (w *writer) str(i int) (next int, plain, ok bool) {
 	src := w.src

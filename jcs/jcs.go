@@ -54,6 +54,9 @@ func Canonicalize(dst, src []byte, o Options) ([]byte, error) {
 	if len(src) > o.maxBytes() {
 		return dst, diagnose(src, o)
 	}
+	if plainString(src) && o.maxDepth() > 0 {
+		return append(dst, src...), nil
+	}
 	o.BigIntegers = false
 	w := writers.Get().(*writer)
 	w.src, w.dst, w.maxDepth, w.check, w.big = src, dst, o.maxDepth(), false, false
