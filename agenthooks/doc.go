@@ -9,6 +9,19 @@
 // change, and answers with a [Verdict]. Each emission leaves one [Record]
 // without payload.
 //
+// A host needs few names: [Options] with its [Registration] list, [New],
+// [Host.NewSession], [Session.Emit], the event constructors from [Startup] to
+// [Shutdown], [Emission] and [BlockedError]. An interceptor needs [Context] and
+// [Allow], [Deny], [Escalate], [Warn] or [Rewrite]. Everything else is for
+// approval ([Resolver], [Redactor]), streams ([Session.Stream]), identities
+// ([IdentityProvider]), labels ([Labels]) and hosts in other languages
+// ([Host.EmitJSON], [RawVerdict], [ParseResolution]).
+//
+// Integers beyond ±(2^53-1) in what the default identity covers are refused,
+// not rounded. There are three ways out: carry them as decimal strings, use a
+// provider of your own ([CustomIdentity]), or none ([NoIdentity]), which every
+// record then shows.
+//
 // Failures are denies: an interceptor that panics, hangs or answers nonsense,
 // a context that cannot be canonicalised, a host without interceptors. The
 // reserved reasons say which.

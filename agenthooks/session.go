@@ -108,8 +108,8 @@ func (s *Session) Emit(ctx context.Context, e Event) (*Emission, error) {
 }
 
 // EmitUnchecked is [Session.Emit] for a caller that looks at
-// [Emission].Proceeds itself: a block is no error here. Only [ErrOrder] is,
-// with a nil Emission.
+// [Emission].Proceeds itself: a block is no error here, and neither is the end
+// of ctx, which shows as a deny. Only [ErrOrder] is, with a nil Emission.
 func (s *Session) EmitUnchecked(ctx context.Context, e Event) (*Emission, error) {
 	out, err := s.emit(ctx, &e, nil)
 	if out == nil {

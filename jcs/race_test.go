@@ -1,0 +1,5 @@
+//go:build race
+
+package jcs_test
+
+const raceEnabled = true
