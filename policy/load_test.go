@@ -78,7 +78,7 @@ func TestLoadOrder(t *testing.T) {
 	for _, r := range s.Rules()[:5] {
 		got = append(got, r.Name)
 	}
-	if want := []string{"b", "a", "c", "p", "git.force_push"}; !slices.Equal(got, want) {
+	if want := []string{"b", "a", "c", "p", "guard.tamper"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if o := s.Rules()[0].Origin; o.Layer != policy.LayerUser || o.Line != 3 || o.Column != 11 {

@@ -65,21 +65,23 @@ func (s *Shape) Program() string { return s.prog }
 // Match reports whether c has the shape, however it was wrapped or disguised.
 // Rules use it.
 func (s *Shape) Match(c *shell.Command) bool {
-	return c != nil && c.Program == s.prog && s.match(c)
+	return c != nil && c.Program == s.prog && s.match(c, wordMatch)
 }
 
 // Covers reports whether c is wholly of the shape: it runs on this machine,
 // under no wrapper, with no variable of its own, and nothing in it is unknown
-// unless the shape allows anything there. Allow-lists use it.
+// unless the shape allows anything there. A `*` in a word then stands for no
+// colon and no `..`: `feature/*` is not to cover `feature/x:main`. Allow-lists use
+// it.
 func (s *Shape) Covers(c *shell.Command) bool {
 	if c == nil || c.Program != s.prog || c.Dynamic || c.Disguised || c.Host != "" ||
 		len(c.Wrappers) > 0 || len(c.Env) > 0 || c.Path != "" {
 		return false
 	}
-	return s.match(c)
+	return s.match(c, wordCover)
 }
 
-func (s *Shape) match(c *shell.Command) bool {
+func (s *Shape) match(c *shell.Command, word func(pat, word string) bool) bool {
 	w := 0
 	for i := range c.Args {
 		a := &c.Args[i]
@@ -106,7 +108,7 @@ func (s *Shape) match(c *shell.Command) bool {
 		if !a.Known || a.Glob && pat != a.Value {
 			return false
 		}
-		if !wordMatch(pat, a.Value) {
+		if !word(pat, a.Value) {
 			return false
 		}
 	}
@@ -128,6 +130,15 @@ func wordMatch(pat, word string) bool {
 	}
 	ok, _ := path.Match(strings.ReplaceAll(pat, "/", "\x01"), strings.ReplaceAll(word, "/", "\x01"))
 	return ok
+}
+
+// wordCover is the stricter wordMatch of allow-lists.
+func wordCover(pat, word string) bool {
+	if !wordMatch(pat, word) {
+		return false
+	}
+	return pat == word || strings.Count(pat, ":") == strings.Count(word, ":") &&
+		!slices.Contains(strings.FieldsFunc(word, func(r rune) bool { return r == '/' || r == '\\' }), "..")
 }
 
 // hasFlag reports whether the shape lists the option a, whole or letter by
