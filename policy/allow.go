@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/holdpoint/holdpoint/facts"
@@ -71,7 +72,16 @@ func (f *filter) everyHost(in *facts.Facts) bool {
 			return false
 		}
 	}
-	return len(in.URLs) > 0
+	if in.Shell != nil && in.Shell.Result != nil {
+		for i := range in.Shell.Result.Commands {
+			c := &in.Shell.Result.Commands[i]
+			// An argument that is not known may be one more address.
+			if c.Dynamic || slices.ContainsFunc(c.Args, func(a shell.Arg) bool { return !a.Known }) {
+				return false
+			}
+		}
+	}
+	return len(in.URLs) > 0 && !in.Undecidable
 }
 
 func (f *filter) command(c *shell.Command) bool {
