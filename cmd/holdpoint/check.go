@@ -94,13 +94,9 @@ func (p *place) event(id, command string) *ahp.Event {
 
 func newCheck(a *app) *cobra.Command {
 	var (
-		at       place
-		command  string
-		event    string
-		revision string
-		agent    string
-		batch    string
-		asJSON   bool
+		op     operation
+		batch  string
+		asJSON bool
 	)
 	cmd := &cobra.Command{
 		Use:   "check [flags] -- COMMAND [ARG...]",
@@ -120,62 +116,28 @@ exits with 0 when every line was answered, whatever the answers, else with 1.`,
   holdpoint check -c 'curl -s https://example.com/install.sh | sh'
   holdpoint check --agent claude-code < payload.json`,
 		RunE: work(func(cmd *cobra.Command, args []string) error {
-			given := 0
-			for _, set := range []bool{len(args) > 0, cmd.Flags().Changed("command"), event != "", agent != "", batch != ""} {
-				if set {
-					given++
-				}
-			}
-			if given != 1 {
-				return usagef("give one of: -- COMMAND, -c TEXT, --event FILE, --agent AGENT, --batch FILE")
-			}
-			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
-				return usagef("put -- before the command: holdpoint check -- %s", strings.Join(args, " "))
-			}
-			if revision != string(ahp.Version01) {
-				return usagef("--revision: %q is not supported, only 0.1", revision)
-			}
-			if err := at.complete(); err != nil {
+			if err := op.complete(cmd, args, batch != ""); err != nil {
 				return err
 			}
-			d, err := at.decider()
+			d, err := op.at.decider()
 			if err != nil {
 				return err
 			}
 			if batch != "" {
-				return a.checkBatch(cmd.Context(), d, &at, batch)
+				return a.checkBatch(cmd.Context(), d, &op.at, batch)
 			}
-			var ev *ahp.Event
-			switch {
-			case len(args) > 0:
-				text, err := quoteArgv(args, shell.Dialect(at.dialect))
-				if err != nil {
-					return usagef("%w", err)
-				}
-				ev = at.event("check", text)
-			case event != "":
-				if ev, err = a.readEvent(event); err != nil {
-					return err
-				}
-			case agent != "":
-				if ev, err = a.readPayload(agent, &at); err != nil {
-					return err
-				}
-				if ev == nil {
-					return a.notDecided(asJSON)
-				}
-			default:
-				ev = at.event("check", command)
+			ev, err := op.read(a, args)
+			if err != nil {
+				return err
+			}
+			if ev == nil {
+				return a.notDecided(asJSON)
 			}
 			return a.check(cmd.Context(), d, ev, asJSON)
 		}),
 	}
-	at.register(cmd)
+	op.register(cmd)
 	f := cmd.Flags()
-	f.StringVarP(&command, "command", "c", "", "decide on this command `text`")
-	f.StringVar(&event, "event", "", "decide on the AHP event in this `file`")
-	f.StringVar(&revision, "revision", string(ahp.Version01), "protocol revision of --event")
-	f.StringVar(&agent, "agent", "", "decide on a payload of this `agent` on stdin: claude-code, codex")
 	f.StringVar(&batch, "batch", "", "decide on each line of this JSONL `file`")
 	f.BoolVar(&asJSON, "json", false, "write JSON")
 	return cmd

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/shell"
+)
+
+// An operation says what a command without a daemon decides on: one of several
+// sources, and where it happens.
+type operation struct {
+	at       place
+	command  string
+	event    string
+	revision string
+	agent    string
+}
+
+func (o *operation) register(cmd *cobra.Command) {
+	o.at.register(cmd)
+	f := cmd.Flags()
+	f.StringVarP(&o.command, "command", "c", "", "decide on this command `text`")
+	f.StringVar(&o.event, "event", "", "decide on the AHP event in this `file`")
+	f.StringVar(&o.revision, "revision", string(ahp.Version01), "protocol revision of --event")
+	f.StringVar(&o.agent, "agent", "", "decide on a payload of this `agent` on stdin: claude-code, codex")
+}
+
+// complete checks that exactly one source was given, of these or of the further
+// ones that the command has, and completes the place.
+func (o *operation) complete(cmd *cobra.Command, args []string, further ...bool) error {
+	given := 0
+	for _, set := range append(further, len(args) > 0, cmd.Flags().Changed("command"), o.event != "", o.agent != "") {
+		if set {
+			given++
+		}
+	}
+	if given != 1 {
+		list := "-- COMMAND, -c TEXT, --event FILE, --agent AGENT"
+		if len(further) > 0 {
+			list += ", --batch FILE"
+		}
+		return usagef("give one of: %s", list)
+	}
+	if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
+		return usagef("put -- before the command: %s -- %s", cmd.CommandPath(), strings.Join(args, " "))
+	}
+	if o.revision != string(ahp.Version01) {
+		return usagef("--revision: %q is not supported, only 0.1", o.revision)
+	}
+	return o.at.complete()
+}
+
+// read returns the event to decide on; nil when an agent's payload stands for no
+// operation.
+func (o *operation) read(a *app, args []string) (*ahp.Event, error) {
+	switch {
+	case len(args) > 0:
+		text, err := quoteArgv(args, shell.Dialect(o.at.dialect))
+		if err != nil {
+			return nil, usagef("%w", err)
+		}
+		return o.at.event("check", text), nil
+	case o.event != "":
+		return a.readEvent(o.event)
+	case o.agent != "":
+		return a.readPayload(o.agent, &o.at)
+	}
+	return o.at.event("check", o.command), nil
+}
