@@ -446,13 +446,13 @@ func TestPanics(t *testing.T) {
 func TestFallback(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "fallback")
-	const text = "#!/bin/sh\necho \"$@ $HOLDPOINT_HOOK_POLICY\"\ntest \"$HOLDPOINT_HOOK_BUDGET_MS\" -gt 0 || echo no budget\ncat\necho err >&2\nexit 7\n"
+	const text = "#!/bin/sh\necho \"$@ $HOLDPOINT_HOOK_POLICY\"\ntest -d \"${HOLDPOINT_HOOK_SOCKET%/hook.sock}\" || echo no socket\ntest \"$HOLDPOINT_HOOK_BUDGET_MS\" -gt 0 || echo no budget\ncat\necho err >&2\nexit 7\n"
 	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	run := func(m mode, p place, fallback, timeout, payload string) start {
 		args := append([]string{"--fallback-exec", fallback}, m.args(p, timeout)...)
-		return start{stdin: strings.NewReader(payload), args: args, env: []string{"PATH=" + os.Getenv("PATH"), "HOLDPOINT_HOOK_POLICY=fail-open", "HOLDPOINT_HOOK_BUDGET_MS=-1"}}
+		return start{stdin: strings.NewReader(payload), args: args, env: []string{"PATH=" + os.Getenv("PATH"), "HOLDPOINT_HOOK_POLICY=fail-open", "HOLDPOINT_HOOK_BUDGET_MS=-1", "HOLDPOINT_HOOK_SOCKET=/elsewhere"}}
 	}
 	for _, m := range modes() {
 		want := result{fmt.Sprintf("hook %s %s %s\n%s", m.agent, m.event, m.policy, m.payload()), "err\n", 7}

@@ -30,15 +30,18 @@ func (c *client) execFallback(where string) {
 	if where != "" {
 		argv = append(argv, where)
 	}
-	const policy, budget = "HOLDPOINT_HOOK_POLICY=", "HOLDPOINT_HOOK_BUDGET_MS="
+	const policy, budget, socket = "HOLDPOINT_HOOK_POLICY=", "HOLDPOINT_HOOK_BUDGET_MS=", "HOLDPOINT_HOOK_SOCKET="
 	var env []string
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, policy) && !strings.HasPrefix(v, budget) {
+		if !strings.HasPrefix(v, policy) && !strings.HasPrefix(v, budget) && !strings.HasPrefix(v, socket) {
 			env = append(env, v)
 		}
 	}
 	left := max(time.Until(c.deadline).Milliseconds(), 0)
 	env = append(env, policy+c.policy, budget+strconv.FormatInt(left, 10))
+	if c.socket != "" { // the fallback decides as that socket's gateway would
+		env = append(env, socket+c.socket)
+	}
 	_ = syscall.Exec(c.fallback, argv, env)
 }
 

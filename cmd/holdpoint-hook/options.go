@@ -39,8 +39,9 @@ event, for example PreToolUse.
   --fallback-exec PATH  when the gateway does not answer in half of the time,
                         become "PATH hook AGENT EVENT" with the payload on
                         stdin instead of applying the failure policy.
-                        HOLDPOINT_HOOK_POLICY and HOLDPOINT_HOOK_BUDGET_MS tell
-                        it the policy and the milliseconds left.
+                        HOLDPOINT_HOOK_POLICY, HOLDPOINT_HOOK_BUDGET_MS and
+                        HOLDPOINT_HOOK_SOCKET tell it the policy, the
+                        milliseconds left and the socket.
   --help, --version     alone
 
 exit codes:
