@@ -31,6 +31,10 @@ import (
 var client string
 
 func TestMain(m *testing.M) {
+	if os.Getenv("HOLDPOINT_TEST_DIAL") != "" { // we are the other user
+		dialAsAnotherUser()
+		return
+	}
 	dir, err := os.MkdirTemp("", "hp-client-")
 	if err != nil {
 		panic(err)

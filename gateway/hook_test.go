@@ -16,6 +16,7 @@ import (
 	"github.com/holdpoint/holdpoint/gateway"
 	"github.com/holdpoint/holdpoint/hookwire"
 	"github.com/holdpoint/holdpoint/internal/corpus"
+	"github.com/holdpoint/holdpoint/internal/schematest"
 	"github.com/holdpoint/holdpoint/settle"
 )
 
@@ -91,6 +92,7 @@ func TestADenialSaysWhyAndARecordSaysWho(t *testing.T) {
 		t.Fatalf("%d records", len(recs))
 	}
 	rec := recs[0]
+	schematest.Validate(t, "settlement-record", rec.Data)
 	s := r.settlements()[0]
 	if s.Decision != settle.DecisionExplicit || s.By != gateway.PolicyID || len(s.Rules) == 0 || len(s.Hazards) == 0 {
 		t.Errorf("record %+v", s)
@@ -301,6 +303,9 @@ func TestTheSpoolIsIngested(t *testing.T) {
 	recs := r.records(audit.Fallback)
 	if len(recs) != 3 {
 		t.Fatalf("%d entries, want 3", len(recs))
+	}
+	for _, rec := range append(r.records(audit.Start), recs...) {
+		schematest.Validate(t, map[audit.Kind]string{audit.Start: "life-record", audit.Fallback: "fallback-record"}[rec.Kind], rec.Data)
 	}
 	for i, want := range []string{"refused", "opened", "passed"} {
 		if recs[i].Decision != want || recs[i].Agent != hookwire.AgentCodex || !recs[i].Time.Equal(at) {

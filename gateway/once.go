@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/harness"
 	"github.com/holdpoint/holdpoint/hookwire"
+	"github.com/holdpoint/holdpoint/internal/privdir"
 	"github.com/holdpoint/holdpoint/native"
 	"github.com/holdpoint/holdpoint/settle"
 )
@@ -36,6 +38,9 @@ func Once(ctx context.Context, o Options, req *hookwire.Request) (_ *hookwire.An
 	o.Reload = ReloadManual
 	if o, err = o.complete(); err != nil {
 		return nil, err
+	}
+	if err := privdir.Make(filepath.Dir(o.Socket)); err != nil {
+		return nil, fmt.Errorf("state folder: %w", err)
 	}
 	g := &Gateway{opts: o, log: o.Logger, metrics: newMetrics(), sessions: newSessions(o.Policy.Home), began: began, source: "urn:holdpoint:hook", recorder: spool}
 	g.audit = newAuditor(o.Audit, o.Logger, g.metrics)

@@ -11,6 +11,7 @@ import (
 	"github.com/holdpoint/holdpoint/audit"
 	"github.com/holdpoint/holdpoint/gateway"
 	"github.com/holdpoint/holdpoint/hookwire"
+	"github.com/holdpoint/holdpoint/internal/schematest"
 )
 
 const (
@@ -80,6 +81,8 @@ func TestABrokenEditKeepsTheLastGoodPolicy(t *testing.T) {
 			if !denied() || r.Decider().Digest() != first {
 				t.Error("the last good policy is not in force")
 			}
+			_, body := r.get("/readyz")
+			schematest.Validate(t, "readyz", []byte(body))
 			if ready := r.Ready(); !ready.Ready || ready.PolicyProblems == 0 || ready.Policy != first {
 				t.Errorf("readiness %+v", ready)
 			}
@@ -101,6 +104,7 @@ func TestABrokenEditKeepsTheLastGoodPolicy(t *testing.T) {
 
 			var results []string
 			for _, rec := range r.records(audit.Reload) {
+				schematest.Validate(t, "reload-record", rec.Data)
 				var data struct{ Result, Digest string }
 				if err := json.Unmarshal(rec.Data, &data); err != nil || data.Digest == "" {
 					t.Errorf("entry %s: %v", rec.Data, err)

@@ -167,18 +167,7 @@ func (a *app) check(ctx context.Context, d *gateway.Decider, ev *ahp.Event, asJS
 		return fmt.Errorf("no decision could be made: %w", err)
 	}
 	if asJSON {
-		res := checkResult{
-			Decision: "none", Flags: orEmpty(dec.Flags), Shadow: orEmpty(dec.Shadow), Hazards: orEmpty(dec.Hazards),
-			Undecidable: dec.Undecidable, Breach: dec.Breach, Policy: dec.Digest,
-		}
-		if ev.Tool != nil {
-			res.Tool = ev.Tool.Name
-		}
-		if dec.Denied() {
-			res.Decision, res.Rule, res.Reason, res.Message = "deny", dec.Rule, dec.Reason, dec.Message
-			res.Code, res.Severity = dec.Code, string(dec.Severity)
-		}
-		if err := a.json(res); err != nil {
+		if err := a.json(resultOf(ev, &dec)); err != nil {
 			return err
 		}
 	} else {
@@ -188,6 +177,22 @@ func (a *app) check(ctx context.Context, d *gateway.Decider, ev *ahp.Event, asJS
 		return &exitError{exitDenied, nil}
 	}
 	return nil
+}
+
+// resultOf is a decision about ev as check writes it.
+func resultOf(ev *ahp.Event, dec *policy.Decision) checkResult {
+	res := checkResult{
+		Decision: "none", Flags: orEmpty(dec.Flags), Shadow: orEmpty(dec.Shadow), Hazards: orEmpty(dec.Hazards),
+		Undecidable: dec.Undecidable, Breach: dec.Breach, Policy: dec.Digest,
+	}
+	if ev.Tool != nil {
+		res.Tool = ev.Tool.Name
+	}
+	if dec.Denied() {
+		res.Decision, res.Rule, res.Reason, res.Message = "deny", dec.Rule, dec.Reason, dec.Message
+		res.Code, res.Severity = dec.Code, string(dec.Severity)
+	}
+	return res
 }
 
 func (a *app) printDecision(dec *policy.Decision) {

@@ -314,17 +314,18 @@ func (a *app) showPlugIn(socket string, stay bool) {
 // claudeSettings is the hook configuration for Claude Code in guarded form: a
 // client that is missing or dies refuses as well.
 func claudeSettings(client string) string {
-	command := client + ` claude-code PreToolUse; s=$?; case $s in 0|2) exit $s;; *) echo 'holdpoint-hook failed' >&2; exit 2;; esac`
+	command := client + ` claude-code PreToolUse || { [ $? -eq 2 ] || echo 'The policy hook did not run, so this operation was refused.' >&2; exit 2; }`
 	type handler struct {
 		Type    string `json:"type"`
 		Command string `json:"command"`
 		Timeout int    `json:"timeout"`
+		OnFail  string `json:"onFailure"`
 	}
 	type group struct {
 		Matcher string    `json:"matcher"`
 		Hooks   []handler `json:"hooks"`
 	}
-	v := map[string]map[string][]group{"hooks": {"PreToolUse": {{Matcher: "*", Hooks: []handler{{"command", command, 30}}}}}}
+	v := map[string]map[string][]group{"hooks": {"PreToolUse": {{Matcher: "*", Hooks: []handler{{"command", command, 10, "block"}}}}}}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -75,8 +77,10 @@ func newHook(a *app) *cobra.Command {
 		Long: `Hook reads the payload of an agent's hook on stdin, decides it in this process
 with the policy and the chain that the daemon of the socket was last started
 with, and writes the agent's own form of the answer. The hook client runs it
-with --fallback-exec when the daemon gives no answer. Whatever goes wrong is a
-refusal where the event can be refused.
+with --fallback-exec when the daemon gives no answer, and says by its variables
+HOLDPOINT_HOOK_SOCKET, HOLDPOINT_HOOK_POLICY and HOLDPOINT_HOOK_BUDGET_MS which
+socket, failure policy and time it had. When nothing can be decided the failure
+policy does, without one a refusal where the event can be refused.
 
 The exit code is the one that the agent expects.`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -90,10 +94,27 @@ The exit code is the one that the agent expects.`,
 			if len(args) == 2 {
 				event = args[1]
 			}
-			ans, err := a.hookOnce(cmd, socket, args[0], event)
+			if socket == "" {
+				socket = os.Getenv("HOLDPOINT_HOOK_SOCKET")
+			}
+			ctx := cmd.Context()
+			if ms, err := strconv.ParseInt(os.Getenv("HOLDPOINT_HOOK_BUDGET_MS"), 10, 64); err == nil && ms > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, time.Duration(ms)*time.Millisecond*9/10)
+				defer cancel()
+			}
+			ans, err := a.hookOnce(ctx, socket, args[0], event)
 			if err != nil {
-				fmt.Fprintf(a.err, "holdpoint: %s\n", printable(err.Error()))
-				ans = refusal(args[0], event)
+				if os.Getenv("HOLDPOINT_HOOK_POLICY") == string(ahp.FailOpen) {
+					ans = &hookwire.Answer{Status: hookwire.StatusAnswer}
+				} else {
+					ans = refusal(args[0], event)
+				}
+				// Agents show stderr to the model, and errors name paths: only a person
+				// who runs this by hand gets to see them.
+				if os.Getenv("HOLDPOINT_HOOK_POLICY") == "" {
+					defer fmt.Fprintf(a.err, "\nholdpoint: %s\n", printable(err.Error()))
+				}
 			}
 			return a.giveAnswer(ans)
 		},
@@ -125,7 +146,7 @@ func (a *app) giveAnswer(ans *hookwire.Answer) error {
 	return nil
 }
 
-func (a *app) hookOnce(cmd *cobra.Command, socket, agent, event string) (*hookwire.Answer, error) {
+func (a *app) hookOnce(ctx context.Context, socket, agent, event string) (*hookwire.Answer, error) {
 	if !slices.Contains(gateway.Agents(), agent) {
 		return nil, fmt.Errorf("agent %q is not one of %s", agent, strings.Join(gateway.Agents(), ", "))
 	}
@@ -163,7 +184,7 @@ func (a *app) hookOnce(cmd *cobra.Command, socket, agent, event string) (*hookwi
 			req.Header.Env[name] = v
 		}
 	}
-	return gateway.Once(cmd.Context(), gateway.Options{
+	return gateway.Once(ctx, gateway.Options{
 		Socket:         socket,
 		Policy:         gateway.PolicySource{Dir: set.Policy, Home: gateway.UserHome(), Disk: true},
 		PolicyTimeout:  timeout,

@@ -20,6 +20,8 @@ var commands = []func(*app) *cobra.Command{
 	newCheck,
 	newHook,
 	newBackend,
+	newPolicy,
+	newLint,
 	newVersion,
 }
 

@@ -7,6 +7,9 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/hookwire"
 )
 
 // version is what this build calls itself: the module version where the build
@@ -30,11 +33,12 @@ func newVersion(a *app) *cobra.Command {
 				Go       string   `json:"go"`
 				Platform string   `json:"platform"`
 				Protocol []string `json:"protocol"`
-			}{version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, []string{"0.1"}}
+				Frame    int      `json:"frame"`
+			}{version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, []string{string(ahp.Version01)}, hookwire.Version}
 			if asJSON {
 				return a.json(v)
 			}
-			fmt.Fprintf(a.out, "holdpoint %s (%s, %s), AHP %s\n", v.Version, v.Go, v.Platform, v.Protocol[0])
+			fmt.Fprintf(a.out, "holdpoint %s (%s, %s), AHP %s, hook frame %d\n", v.Version, v.Go, v.Platform, v.Protocol[0], v.Frame)
 			return nil
 		}),
 	}

@@ -1,0 +1,280 @@
+package gateway_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/gateway"
+	"github.com/holdpoint/holdpoint/hookwire"
+	"github.com/holdpoint/holdpoint/settle"
+)
+
+// A remote is an AHP backend over HTTP that notes what it was asked and told.
+type remote struct {
+	*httptest.Server
+	mu       sync.Mutex
+	observed []string
+	asked    int
+	delay    chan struct{} // when not nil, an intercept waits for it
+}
+
+func newRemote(t *testing.T) *remote {
+	r := &remote{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Event struct{ Type string } }
+		}
+		if err := json.NewDecoder(req.Body).Decode(&m); err != nil {
+			t.Errorf("remote backend: %v", err)
+		}
+		r.mu.Lock()
+		if m.Method == string(ahp.MethodObserve) {
+			r.observed = append(r.observed, m.Params.Event.Type)
+			r.mu.Unlock()
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		r.asked++
+		r.mu.Unlock()
+		if r.delay != nil {
+			select {
+			case <-r.delay:
+			case <-req.Context().Done():
+			}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"protocolVersion":"0.1","effects":[]}}`)
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *remote) seen() (int, string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.asked, strings.Join(r.observed, " ")
+}
+
+func (r *remote) backend(subs ...ahp.Subscription) ahp.Backend {
+	return ahp.Backend{ID: "net.acme.remote", Transport: &ahp.HTTPTransport{URL: r.URL}, Subscriptions: subs}
+}
+
+var (
+	intercept = ahp.Subscription{Events: []ahp.EventType{ahp.ToolBefore}, Mode: ahp.ModeIntercept, Timeout: 20 * time.Second, FailurePolicy: ahp.FailClosed}
+	observe   = ahp.Subscription{Events: []ahp.EventType{ahp.ToolBefore, ahp.ToolAfter, ahp.ToolError, ahp.SessionStart, ahp.SessionEnd}, Mode: ahp.ModeObserve}
+)
+
+func native(event string, more ...string) []byte {
+	s := `{"session_id":"s-1","transcript_path":"/x","cwd":"/home/dev/repo","hook_event_name":"` + event + `"`
+	for _, m := range more {
+		s += "," + m
+	}
+	return []byte(s + "}")
+}
+
+func TestObserversAreToldBehindTheAnswer(t *testing.T) {
+	rem := newRemote(t)
+	o := options(t)
+	o.Hooks = []ahp.Backend{rem.backend(intercept, observe)}
+	r := start(t, o)
+	for _, e := range []struct {
+		event   string
+		payload []byte
+	}{
+		{"SessionStart", native("SessionStart", `"source":"startup"`)},
+		{"PreToolUse", bash("ls")},
+		{"PostToolUse", native("PostToolUse", `"tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t","tool_response":{"stdout":"x"}`)},
+		{"PostToolUseFailure", native("PostToolUseFailure", `"tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t","error":"no"`)},
+		{"Stop", native("Stop", `"stop_hook_active":false`)},
+		{"UserPromptSubmit", native("UserPromptSubmit", `"prompt":"x"`)},
+		{"SessionEnd", native("SessionEnd", `"reason":"clear"`)},
+	} {
+		if got := hook(t, o.Socket, hookwire.AgentClaudeCode, e.event, e.payload); !got.empty() {
+			t.Errorf("%s: %+v", e.event, got)
+		}
+	}
+	const want = "session.start tool.before tool.after tool.error session.end"
+	r.until("all are told", func() bool { _, got := rem.seen(); return len(got) >= len(want) })
+	if asked, got := rem.seen(); got != want || asked != 1 {
+		t.Errorf("asked %d times, told of %q; want once and %q", asked, got, want)
+	}
+	for _, want := range []string{`handling="decided"} 1`, `handling="observed"} 4`, `handling="ignored"} 2`} {
+		if got := r.metric("holdpoint_hook_events_total"); !strings.Contains(got, want) {
+			t.Errorf("metrics lack %s:\n%s", want, got)
+		}
+	}
+	if n := len(r.settlements()); n != 1 {
+		t.Errorf("%d settlements, want 1: observations settle nothing", n)
+	}
+}
+
+// A denial of the policy ends the chain before anybody else is asked.
+func TestThePolicyIsAskedFirst(t *testing.T) {
+	rem := newRemote(t)
+	o := options(t)
+	o.Hooks = []ahp.Backend{rem.backend(intercept)}
+	r := start(t, o)
+	if got := hook(t, o.Socket, hookwire.AgentClaudeCode, "PreToolUse", bash("git push --force")); !got.denied() {
+		t.Errorf("got %+v", got)
+	}
+	if asked, _ := rem.seen(); asked != 0 {
+		t.Errorf("the other backend was asked %d times", asked)
+	}
+	if got := hook(t, o.Socket, hookwire.AgentClaudeCode, "PreToolUse", bash("ls")); !got.empty() {
+		t.Errorf("got %+v", got)
+	}
+	sets := r.settlements()
+	if len(sets) != 2 || len(sets[1].Hops) != 2 || sets[1].Hops[0].Backend != gateway.PolicyID || sets[1].Hops[1].Backend != "net.acme.remote" {
+		t.Errorf("records %+v", sets)
+	}
+}
+
+func TestAFailureOfThePolicyFollowsItsFailurePolicy(t *testing.T) {
+	for _, policy := range []ahp.FailurePolicy{ahp.FailClosed, ahp.FailOpen} {
+		t.Run(string(policy), func(t *testing.T) {
+			o := options(t)
+			o.FailurePolicy, o.Reload = policy, gateway.ReloadManual
+			o.Policy.Dir = filepath.Join(shortDir(t), "policy")
+			if err := os.Mkdir(o.Policy.Dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			writePolicy(t, o.Policy.Dir, `version: 1
+packs: []
+rules:
+  - name: fails-while-running
+    when: tool.input.marker_of_the_rule == "x"
+    effect: deny
+    reason: x
+    severity: low
+`)
+			r := start(t, o)
+			got := hook(t, o.Socket, hookwire.AgentClaudeCode, "PreToolUse", bash("ls"))
+			if policy == ahp.FailClosed && !got.denied() || policy == ahp.FailOpen && !got.empty() {
+				t.Errorf("got %+v", got)
+			}
+			if strings.Contains(got.stdout+got.stderr, "marker") {
+				t.Error("the agent is told of the rule")
+			}
+			sets := r.settlements()
+			if len(sets) != 1 {
+				t.Fatalf("%d records", len(sets))
+			}
+			s := sets[0]
+			if policy == ahp.FailClosed && s.Decision != settle.DecisionSynthetic || s.FailedOpen != (policy == ahp.FailOpen) {
+				t.Errorf("record %+v", s)
+			}
+			if open := r.metric("holdpoint_failed_open_total"); (open != "") != (policy == ahp.FailOpen) {
+				t.Errorf("failed-open metric %q", open)
+			}
+		})
+	}
+}
+
+// The client waits a certain time; the gateway answers within it, with a refusal
+// when the chain has not come to an end.
+func TestTheClientsBudgetEndsTheChain(t *testing.T) {
+	rem := newRemote(t)
+	rem.delay = make(chan struct{})
+	defer close(rem.delay)
+	o := options(t)
+	o.Hooks = []ahp.Backend{rem.backend(ahp.Subscription{
+		Events: intercept.Events, Mode: ahp.ModeIntercept, Timeout: time.Minute, FailurePolicy: ahp.FailOpen,
+	})}
+	r := start(t, o)
+	frame, err := hookwire.AppendRequest(nil, &hookwire.Request{
+		Header:  hookwire.Header{Agent: hookwire.AgentClaudeCode, Event: "PreToolUse", BudgetMs: 300},
+		Payload: bash("ls"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ans := exchange(t, o.Socket, frame); ans.Status != hookwire.StatusAnswer || ans.ExitCode != 2 {
+		t.Errorf("answer %+v, want a refusal", ans)
+	}
+	sets := r.settlements()
+	if len(sets) != 1 || sets[0].Decision != settle.DecisionSynthetic || sets[0].FailedOpen {
+		t.Errorf("records %+v: a budget that ends is never a permission", sets)
+	}
+}
+
+// Another user gets nothing, not even where the folder's mode would let him in.
+func TestPeersOfOtherUsersAreRefused(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can be somebody else")
+	}
+	o := options(t)
+	r := start(t, o)
+	if err := os.Chmod(filepath.Dir(o.Socket), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ahpSocket := filepath.Join(filepath.Dir(o.Socket), "ahp.sock")
+	for _, s := range []string{o.Socket, ahpSocket} {
+		if err := os.Chmod(s, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := shortDir(t)
+	program := filepath.Join(dir, "dial")
+	if err := os.WriteFile(program, self, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i, socket := range []string{o.Socket, ahpSocket} {
+		cmd := exec.Command(program)
+		cmd.Env = []string{"HOLDPOINT_TEST_DIAL=" + socket}
+		cmd.Dir = "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		err := cmd.Run()
+		if err != nil || out.String() != "connected, 0 bytes\n" {
+			t.Errorf("%s: %q, %v", socket, out.String(), err)
+		}
+		r.until("it is counted", func() bool {
+			return strings.Contains(r.metric("holdpoint_refused_peers_total"), " "+strconv.Itoa(i+1))
+		})
+	}
+	if n := len(r.settlements()); n != 0 {
+		t.Errorf("%d settlements", n)
+	}
+}
+
+// dialAsAnotherUser is the whole of the test's program when it runs as somebody else.
+func dialAsAnotherUser() {
+	socket := os.Getenv("HOLDPOINT_TEST_DIAL")
+	c, err := net.Dial("unix", socket)
+	if err != nil {
+		os.Stdout.WriteString(err.Error())
+		return
+	}
+	defer c.Close()
+	frame, _ := hookwire.AppendRequest(nil, &hookwire.Request{Header: hookwire.Header{Agent: hookwire.AgentClaudeCode}, Payload: bash("ls")})
+	if strings.HasSuffix(socket, "ahp.sock") {
+		frame = []byte("GET /healthz HTTP/1.0\r\nHost: x\r\n\r\n")
+	}
+	_, _ = c.Write(frame) // may fail: the other side hung up
+	n, _ := io.Copy(io.Discard, c)
+	os.Stdout.WriteString("connected, " + strconv.FormatInt(n, 10) + " bytes\n")
+}
