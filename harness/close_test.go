@@ -144,6 +144,27 @@ func TestCloseEndsEveryProcess(t *testing.T) {
 	}
 }
 
+// A child gets EOF first, then TERM, each with a grace, before it is killed.
+func TestEndingIsPolite(t *testing.T) {
+	for fault, last := range map[string]string{"bye": "bye", "byeterm": "term"} {
+		log := filepath.Join(t.TempDir(), "log")
+		r := open(t, func(o *harness.Options) {
+			o.Transport.Grace = map[string]time.Duration{"bye": long, "byeterm": time.Second}[fault]
+		},
+			intercept(backendID, stdio(t, ahp.Persistent, "-fault", fault, "-log", log), long, ahp.FailClosed))
+		if s, _ := settleOne(t, r, toolBefore()); !s.Proceeds() {
+			t.Fatalf("%+v", s)
+		}
+		if err := r.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		lines := logged(t, log)
+		if got := lines[len(lines)-1]; !strings.HasSuffix(got, last) {
+			t.Errorf("%s: the last line is %q", fault, got)
+		}
+	}
+}
+
 // A grandchild in the child's group does not outlive the exchange or the owner.
 func TestGrandchildIsEnded(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
@@ -201,10 +222,19 @@ func TestHungProcessIsReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The hung process read one question only, so each logged message is one
+	// A hung process reads one question only, so each logged message is one
 	// process: the first one, and its successor.
-	if n := len(logged(t, log)); n != 4 {
-		t.Errorf("%d log lines, want 4: two processes", n)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for len(logged(t, log)) < 4 {
+		select {
+		case <-tick.C:
+			if _, err := settleOne(t, r, toolBefore()); err != nil {
+				t.Fatal(err)
+			}
+		case <-t.Context().Done():
+			t.Fatal("no successor was started")
+		}
 	}
 }
 

@@ -196,8 +196,9 @@ func answer(id, effects string) string {
 	return `{"jsonrpc":"2.0","id":"` + id + `","result":{"protocolVersion":"0.1","effects":` + effects + `}}`
 }
 
-// processes lists what runs the program at path, by command line.
-func processes(t testing.TB, path string) []string {
+// processes lists what runs with needle in its command line: its pid and the
+// command line.
+func processes(t testing.TB, needle string) []string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")
@@ -209,8 +210,8 @@ func processes(t testing.TB, path string) []string {
 	var found []string
 	for _, d := range dirs {
 		b, err := os.ReadFile(d)
-		if err == nil && strings.Contains(string(b), path) {
-			found = append(found, strings.ReplaceAll(string(b), "\x00", " "))
+		if err == nil && strings.Contains(string(b), needle) {
+			found = append(found, filepath.Base(filepath.Dir(d))+" "+strings.ReplaceAll(string(b), "\x00", " "))
 		}
 	}
 	return found

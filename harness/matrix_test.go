@@ -72,6 +72,7 @@ var matrix = []row{
 	{fault: "emptyreason", http: effect, persistent: effect, oneShot: effect},
 	{fault: "badcode", http: effect, persistent: effect, oneShot: effect},
 	{fault: "huge", http: malformed, persistent: malformed, oneShot: malformed, args: []string{"-size", "1000000"}},
+	{fault: "padded", http: malformed, persistent: malformed, oneShot: malformed, args: []string{"-size", "262144"}},
 	{fault: "deep", http: malformed, persistent: malformed, oneShot: malformed},
 	{fault: "empty", http: malformed, persistent: malformed, oneShot: malformed},
 	// Time.
@@ -133,6 +134,9 @@ var matrix = []row{
 var elsewhere = map[string]string{
 	"lateonce":    "TestRules/V-AMB-4",
 	"unasked":     "TestRules/V-ROLE-3",
+	"again":       "TestRules/V-AMB-4",
+	"bye":         "TestEndingIsPolite",
+	"byeterm":     "TestEndingIsPolite",
 	"observehang": "TestRules/V-COMP-3",
 	"observe200":  "TestRules/V-AMB-5",
 	"env":         "TestRules/V-IO-5",

@@ -2,8 +2,14 @@ package harness_test
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"io"
+	"log"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -133,11 +139,26 @@ var stdioRules = []rule{
 	{"V-AMB-3", oneOutstanding},
 	{"V-IO-9", func(t *testing.T) {
 		// Three bad answers in a row end the process; the next question gets a new
-		// one, which starts its log with the same first line again.
-		r := open(t, nil, intercept(backendID, stdio(t, ahp.Persistent, "-fault", "garbage"), long, ahp.FailOpen))
-		for range 4 {
+		// one.
+		log := filepath.Join(t.TempDir(), "log")
+		r := open(t, nil, intercept(backendID, stdio(t, ahp.Persistent, "-fault", "garbage", "-log", log), long, ahp.FailOpen))
+		var running []string
+		for i := range 4 {
 			if _, err := settleOne(t, r, toolBefore()); err != nil {
 				t.Fatal(err)
+			}
+			now := processes(t, log)
+			switch i {
+			case 0:
+				running = now
+			case 1:
+				if !slices.Equal(now, running) {
+					t.Errorf("after two bad answers: %q, then %q", running, now)
+				}
+			case 3:
+				if len(now) == 0 || slices.Equal(now, running) {
+					t.Errorf("after four bad answers still %q", now)
+				}
 			}
 		}
 		for _, rec := range r.rec.all() {
@@ -208,11 +229,13 @@ var stdioRules = []rule{
 		}
 		// An id that was never issued is no late answer.
 		settles(t, stdio(t, ahp.Persistent, "-fault", "wrongid"), ahp.FailClosed, false, ahp.FailIDMismatch)
-		// A second answer to the same question does not count for the next one.
-		r = open(t, nil, intercept(backendID, stdio(t, ahp.Persistent, "-fault", "twice"), long, ahp.FailClosed))
-		for range 2 {
-			if s, _ := settleOne(t, r, toolBefore()); !s.Proceeds() {
-				t.Errorf("%+v", s)
+		// A second answer to an earlier question does not count for the open one.
+		for _, fault := range []string{"twice", "again"} {
+			r = open(t, nil, intercept(backendID, stdio(t, ahp.Persistent, "-fault", fault), long, ahp.FailClosed))
+			for range 5 {
+				if s, _ := settleOne(t, r, toolBefore()); !s.Proceeds() {
+					t.Errorf("%s: %+v", fault, s)
+				}
 			}
 		}
 	}},
@@ -266,7 +289,7 @@ func oneOutstanding(t *testing.T) {
 func server(t *testing.T, useTLS bool, h http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
-	s.Config.ErrorLog = nil
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	if useTLS {
 		s.StartTLS()
 	} else {
@@ -283,6 +306,29 @@ func echoNone(w http.ResponseWriter, r *http.Request) {
 	id, _ := frameID(b.Bytes())
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write([]byte(none(id)))
+}
+
+// selfSigned makes a certificate for one name that is its own root.
+func selfSigned(t *testing.T, name string) (tls.Certificate, *x509.Certificate) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, leaf
 }
 
 var httpRules = []rule{
@@ -376,8 +422,25 @@ var httpRules = []rule{
 		if got, _ := settleOne(t, r, toolBefore()); !got.Proceeds() {
 			t.Errorf("with its own root: %+v", got)
 		}
+		// A certificate for another name, which is the peer's to choose: refused,
+		// and the name goes nowhere.
+		other := httptest.NewUnstartedServer(http.HandlerFunc(echoNone))
+		other.Config.ErrorLog = log.New(io.Discard, "", 0)
+		cert, leaf := selfSigned(t, "MARKER.example.org")
+		other.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+		other.StartTLS()
+		t.Cleanup(other.Close)
+		pool.AddCert(leaf)
+		r = open(t, func(o *harness.Options) { o.Transport.RootCAs = pool }, intercept(backendID, &ahp.HTTPTransport{URL: strings.Replace(other.URL, "127.0.0.1", "localhost", 1)}, long, ahp.FailClosed))
+		if got, _ := settleOne(t, r, toolBefore()); got.Proceeds() || got.Class != connection {
+			t.Errorf("another name: %+v", got)
+		}
+		if strings.Contains(r.log.String(), "MARKER") {
+			t.Errorf("the certificate is in the log: %s", r.log.String())
+		}
 		// Nothing below TLS 1.2.
 		old := httptest.NewUnstartedServer(http.HandlerFunc(echoNone))
+		old.Config.ErrorLog = log.New(io.Discard, "", 0)
 		old.TLS = &tls.Config{MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}
 		old.StartTLS()
 		t.Cleanup(old.Close)

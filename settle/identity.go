@@ -26,8 +26,7 @@ func Identity(ev *ahp.Event) string {
 	}
 	b := make([]byte, 0, n)
 	b = append(b, `{"cwd":`...)
-	var bad bool
-	b, bad = quote(b, ev.Session.CWD, bad)
+	b = quote(b, ev.Session.CWD)
 	b = append(b, `,"input":`...)
 	if len(t.Input) == 0 {
 		b = append(b, "null"...)
@@ -35,9 +34,9 @@ func Identity(ev *ahp.Event) string {
 		b = append(b, t.Input...)
 	}
 	b = append(b, `,"kind":`...)
-	b, bad = quote(b, string(t.Kind), bad)
+	b = quote(b, string(t.Kind))
 	b = append(b, `,"name":`...)
-	b, bad = quote(b, t.Name, bad)
+	b = quote(b, t.Name)
 	b = append(b, `,"roots":`...)
 	if ev.Session.WorkspaceRoots == nil {
 		b = append(b, "null"...) // unknown roots are not the same as no roots
@@ -47,26 +46,25 @@ func Identity(ev *ahp.Event) string {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b, bad = quote(b, r, bad)
+			b = quote(b, r)
 		}
 		b = append(b, ']')
 	}
 	b = append(b, '}')
-	if !bad {
-		if d, err := jcs.Digest(b); err == nil {
-			return d
-		}
+	if d, err := jcs.Digest(b); err == nil {
+		return d
 	}
 	return jcs.RawDigest(b)
 }
 
 // quote appends s as a JSON string. Bytes that are not UTF-8 have no JSON form:
-// they are kept apart by their Go escapes, and the text counts as not canonical.
-func quote(b []byte, s string, bad bool) ([]byte, bool) {
+// they are kept apart by their Go escapes (\xff), which are no JSON, so that the
+// text has no canonical form and gets a raw digest.
+func quote(b []byte, s string) []byte {
 	n := len(b)
 	b, err := jsontext.AppendQuote(b, s)
 	if err != nil {
-		return strconv.AppendQuote(b[:n], s), true
+		return strconv.AppendQuote(b[:n], s)
 	}
-	return b, bad
+	return b
 }

@@ -75,7 +75,7 @@ var bodyFaults = []string{
 	"resultanderror", "neither", "dupname", "trailing", "rpcerror", "badversion",
 	"badevent", "wrongversion", "missingversion", "missingeffects", "nulleffects",
 	"effectsobject", "ask", "allow", "unlisted", "twodenies", "noreason",
-	"emptyreason", "badcode", "huge", "deep", "empty",
+	"emptyreason", "badcode", "huge", "padded", "deep", "empty",
 }
 
 // body returns the message of a fault, without a line feed, or false.
@@ -149,6 +149,9 @@ func body(o options, id string) (string, bool) {
 	case "huge":
 		// A valid answer but for its size.
 		return strings.Replace(result(effects), Marker, Marker+strings.Repeat("x", o.size), 1), true
+	case "padded":
+		// A good answer, and white space up to the size.
+		return result(effects) + strings.Repeat(" ", o.size), true
 	case "deep":
 		return strings.Replace(result(effects), `"`+Marker+`"`,
 			strings.Repeat("[", 5000)+`"`+Marker+`"`+strings.Repeat("]", 5000), 1), true
@@ -201,15 +204,18 @@ var stdioFaults = []string{
 	"hung", "slow", "late", "lateonce", "exit", "exitafter", "killed", "banner", "extra",
 	"twice", "pretty", "nolf", "crlf", "blank", "trickle", "endless", "noread",
 	"closestdout", "stderrflood", "stdoutflood", "unasked", "ignoreterm",
-	"grandchild", "daemon", "exitidle", "observehang", "env", "argv", "cwd",
+	"grandchild", "daemon", "exitidle", "again", "bye", "byeterm", "observehang", "env", "argv", "cwd",
 }
 
 func serveStdio(o options) {
 	out := bufio.NewWriter(os.Stdout)
 	say := func(s string) { out.WriteString(s); out.Flush() }
+	term := make(chan os.Signal, 1)
 	switch o.fault {
 	case "noread":
 		forever()
+	case "byeterm":
+		signal.Notify(term, syscall.SIGTERM)
 	case "ignoreterm":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	case "stdoutflood":
@@ -251,6 +257,11 @@ func serveStdio(o options) {
 	switch o.fault {
 	case "exitafter":
 		os.Exit(o.exit)
+	case "bye": // what a process may do that is given the time
+		o.note([]byte("bye"), message{})
+	case "byeterm":
+		<-term
+		o.note([]byte("term"), message{})
 	case "ignoreterm":
 		forever()
 	}
@@ -273,6 +284,12 @@ func answer(o options, say func(string), id, first string, count int) {
 			return
 		}
 		if count == 2 {
+			old, _ := body(options{fault: "none", effect: "deny"}, first)
+			say(old + "\n")
+		}
+		say(s + "\n")
+	case "again": // the first answer again, as a denial, before each later one
+		if count > 1 {
 			old, _ := body(options{fault: "none", effect: "deny"}, first)
 			say(old + "\n")
 		}
