@@ -35,8 +35,11 @@ type VectorResult struct {
 // A Report is what a host did with a set of vectors (AH 13.4).
 type Report struct {
 	Surface Surface
-	Results []VectorResult
+	Results []VectorResult // of the vectors
+	Golden  []VectorResult // of [Golden], where it was run
 }
+
+func (r *Report) all() []VectorResult { return slices.Concat(r.Results, r.Golden) }
 
 // A PartResult counts the results of one part.
 type PartResult struct {
@@ -63,7 +66,7 @@ const Unspecified = "unspecified"
 // Total counts all results.
 func (r *Report) Total() PartResult {
 	t := PartResult{Part: "total"}
-	for _, v := range r.Results {
+	for _, v := range r.all() {
 		t.count(v.Status)
 	}
 	return t
@@ -72,7 +75,7 @@ func (r *Report) Total() PartResult {
 // Parts counts the results by part, in the order of the parts' names.
 func (r *Report) Parts() []PartResult {
 	var out []PartResult
-	for _, v := range r.Results {
+	for _, v := range r.all() {
 		part := v.Part
 		if part == "" {
 			part = Unspecified
@@ -190,7 +193,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		Total       PartResult     `json:"total"`
 		Parts       []PartResult   `json:"parts"`
 		Results     []VectorResult `json:"results"`
-	}{agenthooks.SpecVersion, len(r.Results), s, r.Claim(), r.Total(), orEmpty(r.Parts()), orEmpty(r.Results)},
+	}{agenthooks.SpecVersion, len(r.Results), s, r.Claim(), r.Total(), orEmpty(r.Parts()), orEmpty(r.all())},
 		json.Deterministic(true), jsontext.Multiline(true))
 }
 
@@ -199,12 +202,12 @@ func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	for _, p := range r.Parts() {
 		fmt.Fprintf(&b, "%s: %d passed, %d failed, %d skipped\n", plain(p.Part), p.Passed, p.Failed, p.Skipped)
-		for _, v := range r.Results {
+		for _, v := range r.all() {
 			if v.Part != p.Part && (v.Part != "" || p.Part != Unspecified) {
 				continue
 			}
 			fmt.Fprintf(&b, "  %s %s", v.Status, plain(v.ID))
-			if v.Status == Skip {
+			if v.Status != Fail && v.Detail != "" {
 				fmt.Fprintf(&b, ": %s", plain(v.Detail))
 			}
 			b.WriteByte('\n')
@@ -231,7 +234,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	for _, p := range append(r.Parts(), r.Total()) {
 		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", cell(p.Part), p.Passed, p.Failed, p.Skipped)
 	}
-	for _, v := range r.Results {
+	for _, v := range r.all() {
 		if v.Status == Fail {
 			fmt.Fprintf(&b, "\n## %s: %s\n\n", cell(v.ID), cell(v.Title))
 			for _, f := range v.Failures {
@@ -240,7 +243,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		}
 	}
 	b.WriteString("\n## Results\n\n| Vector | Part | Status | Detail |\n| --- | --- | --- | --- |\n")
-	for _, v := range r.Results {
+	for _, v := range r.all() {
 		part := v.Part
 		if part == "" {
 			part = Unspecified

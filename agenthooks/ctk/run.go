@@ -114,6 +114,9 @@ func (v *Vector) drive(ctx context.Context, h Host, script *script) (record *Run
 	if err != nil {
 		return nil, fmt.Errorf("run: %w", err)
 	}
+	if err := script.broken(); err != nil {
+		return nil, fmt.Errorf("run: %w", err)
+	}
 	if record == nil {
 		return nil, errors.New("run: the host reported nothing")
 	}

@@ -2,6 +2,7 @@ package ctk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -18,6 +19,7 @@ type script struct {
 
 	mu   sync.Mutex
 	seen []seen
+	err  error // what the host did wrong in calling; the first
 }
 
 // seen is a context as it was received.
@@ -28,15 +30,32 @@ type seen struct {
 
 func (v *Vector) play() *script { return &script{v: v} }
 
+// refuse notes a call that no host may make: the run has no result, whatever
+// the host makes of the error.
+func (s *script) refuse(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = err
+	}
+	return err
+}
+
+func (s *script) broken() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
 // Intercept takes the first rule that fits; there are no counters, and rules
 // are never used up (AH-13.2-1).
 func (s *script) Intercept(_ context.Context, index int, text jsontext.Value) (Answer, error) {
 	if index < 0 || index >= len(s.v.scripts) {
-		return Answer{}, fmt.Errorf("interceptor %d is not registered, only %d are", index, len(s.v.scripts))
+		return Answer{}, s.refuse(fmt.Errorf("interceptor %d is not registered, only %d are", index, len(s.v.scripts)))
 	}
 	tree, err := parse(text)
 	if err != nil {
-		return Answer{}, fmt.Errorf("context: %w", err)
+		return Answer{}, s.refuse(fmt.Errorf("context: %w", err))
 	}
 	if index == 0 {
 		s.mu.Lock()
@@ -66,7 +85,10 @@ func (s *script) Intercept(_ context.Context, index int, text jsontext.Value) (A
 func (s *script) Resolve(_ context.Context, request jsontext.Value) (Answer, error) {
 	tree, err := parse(request)
 	if err != nil {
-		return Answer{}, fmt.Errorf("approval request: %w", err)
+		return Answer{}, s.refuse(fmt.Errorf("approval request: %w", err))
+	}
+	if !s.v.Setup.Resolver {
+		return Answer{}, s.refuse(errors.New("no resolver is registered"))
 	}
 	ctx, _ := lookup(tree, []step{{name: "context"}})
 	identity, _ := lookup(tree, []step{{name: "context_identity"}})

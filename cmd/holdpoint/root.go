@@ -20,6 +20,7 @@ var commands = []func(*app) *cobra.Command{
 	newCheck,
 	newHook,
 	newBackend,
+	newConform,
 	newPolicy,
 	newLint,
 	newVersion,

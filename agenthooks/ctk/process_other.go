@@ -1,0 +1,13 @@
+//go:build !unix
+
+package ctk
+
+import "os/exec"
+
+// Without process groups the child alone is ended; what it started is not.
+
+func setGroup(*exec.Cmd) {}
+
+func terminateGroup(cmd *exec.Cmd) { killGroup(cmd) }
+
+func killGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
