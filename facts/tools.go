@@ -200,17 +200,22 @@ func keySet(names ...string) map[string]bool {
 
 // plainKey returns a member name in the form of the tables.
 func plainKey(k string) string {
-	clean := true
 	for i := 0; i < len(k); i++ {
 		if c := k[i]; c == '_' || c == '-' || c >= 'A' && c <= 'Z' {
-			clean = false
-			break
+			b := make([]byte, 0, len(k))
+			for j := 0; j < len(k); j++ {
+				switch c := k[j]; {
+				case c == '_', c == '-':
+				case c >= 'A' && c <= 'Z':
+					b = append(b, c+'a'-'A')
+				default:
+					b = append(b, c)
+				}
+			}
+			return string(b)
 		}
 	}
-	if clean {
-		return k
-	}
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(k))
+	return k
 }
 
 // shapeOf finds how to read a tool. The kind that the harness gave decides what

@@ -413,7 +413,12 @@ func parseBare(s string, u URL) []URL {
 func cleanURL(s string) string {
 	s = strings.TrimFunc(s, func(r rune) bool { return r <= ' ' || unicode.IsSpace(r) })
 	if strings.ContainsAny(s, "\t\r\n") {
-		s = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(s)
+		s = strings.Map(func(r rune) rune {
+			if r == '\t' || r == '\r' || r == '\n' {
+				return -1
+			}
+			return r
+		}, s)
 	}
 	return s
 }

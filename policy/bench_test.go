@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/facts"
+	"github.com/holdpoint/holdpoint/facts/secret"
 	"github.com/holdpoint/holdpoint/policy"
 	"github.com/holdpoint/holdpoint/shell"
 )
@@ -87,5 +89,43 @@ func BenchmarkLoad(b *testing.B) {
 				load(b, dir, policy.Options{Packs: []string{policy.DefaultPack}})
 			}
 		})
+	}
+}
+
+// BenchmarkWhole is a decision from the event to the answer: facts and rules.
+func BenchmarkWhole(b *testing.B) {
+	events := []struct {
+		name string
+		ev   *ahp.Event
+	}{
+		{"plain command", toolEvent("Bash", `{"command":"go test ./... && git status"}`)},
+		{"force push", toolEvent("Bash", `{"command":"git push --force origin main"}`)},
+		{"edit of 1 KB", toolEvent("Edit", `{"file_path":"/home/dev/repo/a.go","old_string":"a","new_string":"`+strings.Repeat("x := 1; ", 128)+`"}`)},
+	}
+	det := secret.New(secret.Options{})
+	for _, n := range []int{0, 10, 100, 1000} {
+		s := load(b, folder(b, "a.yaml", manyRules(n)), policy.Options{Packs: []string{policy.DefaultPack}})
+		for _, e := range events {
+			b.Run(fmt.Sprintf("%d rules and the default pack, %s", n, e.name), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					f, err := facts.Extract(b.Context(), e.ev, facts.Options{Home: "/home/dev", Secrets: det.Find})
+					if err != nil {
+						b.Fatal(err)
+					}
+					if _, err := s.Decide(b.Context(), f); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func toolEvent(name, input string) *ahp.Event {
+	return &ahp.Event{
+		ID: "e", Source: "urn:example:bench", Type: ahp.ToolBefore, Time: "2026-01-01T00:00:00Z",
+		Session: ahp.Session{ID: "s", CWD: "/home/dev/repo", WorkspaceRoots: []string{"/home/dev/repo"}},
+		Tool:    &ahp.Tool{CallID: "c", Name: name, Kind: facts.KindOf(name), Input: ahp.Raw(input)},
 	}
 }

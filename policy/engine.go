@@ -61,6 +61,7 @@ const (
 	KeyHazard    KeyKind = "hazard"     // Value is a code that is present
 	KeyPresent   KeyKind = "present"    // Value is a root list that is not empty, or tool.undecidable when that is true
 	KeyFileOp    KeyKind = "file op"    // Value is an operation that some file has
+	KeyTouch     KeyKind = "touches"    // Value is an operation or "any", a space, and a path pattern that names such a file
 	KeyToolName  KeyKind = "tool.name"  // Value is the tool's name
 	KeyToolKind  KeyKind = "tool.kind"  // Value is the tool's kind
 	KeyEventType KeyKind = "event.type" // Value is the event's type

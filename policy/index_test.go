@@ -17,7 +17,7 @@ import (
 var atoms = []string{
 	`hazard("git.force_push")`, `hazard("git.*")`, `certain("net.upload")`, `hazards.exists(h, h.code == "net.upload" && h.host != "")`,
 	`hazards.all(h, h.code == "net.upload")`, `size(hazards) == 0`, `tool.name == "Bash"`, `tool.name != "Bash"`, `tool.kind in ["fetch", "mcp"]`,
-	`touches("write", "**/x")`, `touches("any", "/a/**")`, `files.exists(f, f.op == "read")`, `files.exists(f, f.zone == "outside" || f.via == "mcp")`,
+	`touches("write", "**/x")`, `touches("any", "/a/**")`, `touches("read", ["/a/b/c", "~/k/{m,n}/**"])`, `touches("write", "src/*.go")`, `touches("any", "~/.ssh")`, `touches("read", "/h/u/k/**")`, `touches("write", ["**"])`, `files.exists(f, f.op == "read")`, `files.exists(f, f.zone == "outside" || f.via == "mcp")`,
 	`connects("*.example.com")`, `urls.exists_one(u, u.port == 443)`, `size(secrets) > 0`, `secrets.size() > 0`, `0 < size(files)`, `size(urls) > 1`,
 	`runs("git push ...")`, `runs(["npm ...", "git ..."])`, `shell.commands.exists(c, c.program == "git" && "--force" in c.flags)`,
 	`shell.commands.exists(c, c.program in ["npm", "git"])`, `mcp.server == "db"`, `event.type == "tool.before"`, `tool.undecidable`,
@@ -43,6 +43,9 @@ func genCondition(t *rapid.T, depth int) string {
 func genFacts(t *rapid.T) *facts.Facts {
 	some := func(label string) bool { return rapid.Bool().Draw(t, label) }
 	f := &facts.Facts{Event: facts.Event{Type: rapid.SampledFrom([]string{"tool.before", "session.start"}).Draw(t, "type")}, Undecidable: some("undecidable")}
+	f.Session.Home = rapid.SampledFrom([]string{"", "/h/u"}).Draw(t, "home")
+	f.Session.Roots = rapid.SampledFrom([][]string{nil, {"/a"}, {"/h/u/w", "/a"}}).Draw(t, "roots")
+	f.FoldCase = rapid.IntRange(0, 9).Draw(t, "fold") == 0
 	f.Session.CWD = rapid.SampledFrom([]string{"/w", "/v"}).Draw(t, "cwd")
 	if some("tool") {
 		f.Tool = &facts.Tool{Name: rapid.SampledFrom([]string{"Bash", "X"}).Draw(t, "name"), Kind: rapid.SampledFrom([]string{"shell", "mcp", "fetch"}).Draw(t, "kind"), Input: map[string]any{"x": 1.0}}
@@ -57,7 +60,8 @@ func genFacts(t *rapid.T) *facts.Facts {
 		f.Hazards = append(f.Hazards, facts.Hazard{Code: rapid.SampledFrom([]string{"git.force_push", "git.hook_bypass", "net.upload"}).Draw(t, "code"), Certainty: facts.Certain, Host: rapid.SampledFrom([]string{"", "h"}).Draw(t, "host")})
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "files") {
-		f.Files = append(f.Files, facts.File{Path: rapid.SampledFrom([]string{"/a/x", "/b"}).Draw(t, "path"), Op: rapid.SampledFrom([]facts.FileOp{facts.FileRead, facts.FileWrite}).Draw(t, "op"), Zone: facts.ZoneOutside, Via: "tool"})
+		f.Files = append(f.Files, facts.File{Recursive: some("tree"), Glob: rapid.IntRange(0, 4).Draw(t, "glob") == 0,
+			Path: rapid.SampledFrom([]string{"/a/x", "/b", "/", "/a", "/a/b", "/a/b/c", "/a/b/c/d", "/A/X", "/h", "/h/u", "/h/u/k/m/z", "/h/u/k", "/h/u/.ssh", "/a/src/m.go", "/a/src", "/h/u/w/src/q.go", "/a/*", "/h/u/.s*", "rel/x", "x"}).Draw(t, "path"), Op: rapid.SampledFrom([]facts.FileOp{facts.FileRead, facts.FileWrite}).Draw(t, "op"), Zone: facts.ZoneOutside, Via: "tool"})
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "urls") {
 		f.URLs = append(f.URLs, facts.URL{Host: "a.example.com", Port: rapid.SampledFrom([]int{80, 443}).Draw(t, "port")})

@@ -22,6 +22,7 @@ type Set struct {
 	always  []int         // rules that are evaluated for every event
 	byKey   map[Key][]int // rules that a key makes candidates
 	kinds   map[KeyKind]bool
+	touches touchIndex
 	filters []*filter // [0] is nil: nothing is exempt
 	facts   []string  // names of facts that rules read
 }
@@ -90,6 +91,10 @@ func (s *Set) index() {
 			continue
 		}
 		for _, k := range r.needs.Any {
+			if k.Kind == KeyTouch {
+				s.touches.add(k.Value, i)
+				continue
+			}
 			s.kinds[k.Kind] = true
 			if l := s.byKey[k]; len(l) == 0 || l[len(l)-1] != i {
 				s.byKey[k] = append(l, i)
@@ -197,16 +202,19 @@ func hazardNames(f *facts.Facts) []string {
 func (s *Set) candidates(f *facts.Facts) []int {
 	out := s.always
 	merged := false
-	add := func(kind KeyKind, value string) {
-		if !s.kinds[kind] {
+	give := func(more []int) {
+		if len(more) == 0 {
 			return
 		}
-		if more := s.byKey[Key{kind, value}]; len(more) > 0 {
-			if !merged {
-				out = append(make([]int, 0, len(out)+len(more)+8), out...)
-				merged = true
-			}
-			out = append(out, more...)
+		if !merged {
+			out = append(make([]int, 0, len(out)+len(more)+8), out...)
+			merged = true
+		}
+		out = append(out, more...)
+	}
+	add := func(kind KeyKind, value string) {
+		if s.kinds[kind] {
+			give(s.byKey[Key{kind, value}])
 		}
 	}
 	add(KeyEventType, f.Event.Type)
@@ -230,6 +238,7 @@ func (s *Set) candidates(f *facts.Facts) []int {
 	}
 	if len(f.Files) > 0 {
 		add(KeyPresent, "files")
+		s.touches.find(f, give)
 		var seen [8]facts.FileOp
 		n := 0
 		for i := range f.Files {

@@ -208,10 +208,7 @@ func (a *analysis) guard(e ast.Expr, scope []binding) []policy.Key {
 			}
 			return present("hazards")
 		case internalPrefix + "touches":
-			if lits := literalStrings(c.Args()[0]); len(lits) == 1 && lits[0].text != "any" {
-				return []policy.Key{{Kind: policy.KeyFileOp, Value: lits[0].text}}
-			}
-			return present("files")
+			return touchKeys(c.Args()[0], c.Args()[1])
 		case operators.Greater:
 			return a.sized(c.Args()[0], c.Args()[1])
 		case operators.Less:
@@ -244,6 +241,26 @@ func (a *analysis) guard(e ast.Expr, scope []binding) []policy.Key {
 		}
 	}
 	return nil
+}
+
+// touchKeys reads touches(op, patterns).
+func touchKeys(op, patterns ast.Expr) []policy.Key {
+	ops := literalStrings(op)
+	if len(ops) != 1 || op.Kind() != ast.LiteralKind {
+		return present("files")
+	}
+	lits := literalStrings(patterns)
+	if len(lits) == 0 || patterns.Kind() == ast.ListKind && len(lits) != patterns.AsList().Size() {
+		if ops[0].text == "any" {
+			return present("files")
+		}
+		return []policy.Key{{Kind: policy.KeyFileOp, Value: ops[0].text}}
+	}
+	var out []policy.Key
+	for _, l := range lits {
+		out = append(out, policy.Key{Kind: policy.KeyTouch, Value: ops[0].text + " " + l.text})
+	}
+	return out
 }
 
 // sized reads size(list) > 0.
@@ -415,6 +432,8 @@ func weight(keys []policy.Key) int {
 		switch k.Kind {
 		case policy.KeyPresent, policy.KeyToolKind, policy.KeyFileOp:
 			n += 100
+		case policy.KeyTouch:
+			n += 2
 		case policy.KeyEventType:
 			n += 1000
 		default:
