@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -240,6 +241,62 @@ func TestPlainTextStaysOnLoopback(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
+}
+
+func TestPlainTextCarrierDialsLoopbackOnly(t *testing.T) {
+	c := carry(t, badtest.HTTP(t))
+	// An address for documentation: nobody has it.
+	if err := transport.Dial(within(t, long), c, "192.0.2.1:80"); err == nil || !strings.Contains(err.Error(), "not loopback") {
+		t.Errorf("%v", err)
+	}
+}
+
+// endsMeanwhile is a context whose deadline passes while an answer is made, and
+// that nobody is told of in time: what a slow machine does to any deadline.
+type endsMeanwhile struct {
+	context.Context
+	passed atomic.Bool
+}
+
+func (e *endsMeanwhile) Done() <-chan struct{} { return nil }
+
+func (e *endsMeanwhile) Err() error {
+	if e.passed.Load() {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// An answer that is there after the deadline is late, and is not looked at.
+func TestLateAnswer(t *testing.T) {
+	late := func(t *testing.T, ctx context.Context, c transport.Carrier) {
+		f := c.Ask(ctx, &transport.Exchange{ID: "a", Frame: question("a"), Accept: func([]byte) *ahp.Failure {
+			t.Error("the answer was looked at")
+			return nil
+		}})
+		if f == nil || f.Class != ahp.FailLate {
+			t.Errorf("%v", f)
+		}
+	}
+	t.Run("local", func(t *testing.T) {
+		ctx := &endsMeanwhile{Context: t.Context()}
+		late(t, ctx, carry(t, &ahp.LocalTransport{}, func(o *transport.Options) {
+			o.Local = map[string]transport.Local{"net.acme.x": func(context.Context, []byte) ([]byte, error) {
+				ctx.passed.Store(true)
+				return []byte(`{}`), nil
+			}}
+		}))
+	})
+	t.Run("http", func(t *testing.T) {
+		ctx := &endsMeanwhile{Context: t.Context()}
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			ctx.passed.Store(true)
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{}`))
+		}))
+		defer s.Close()
+		late(t, ctx, carry(t, &ahp.HTTPTransport{URL: s.URL}))
+	})
 }
 
 // The ring keeps the end of stderr, bounded, and nothing of it decides.

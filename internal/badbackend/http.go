@@ -1,6 +1,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -133,7 +134,9 @@ func handle(o options, w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, s)
 	case "gzip":
 		w.Header().Set("Content-Encoding", "gzip")
-		io.WriteString(w, "\x1f\x8b\x08\x00"+Marker)
+		z := gzip.NewWriter(w)
+		io.WriteString(z, s)
+		z.Close()
 	default:
 		io.WriteString(w, s)
 	}
