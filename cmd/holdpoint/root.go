@@ -22,6 +22,7 @@ var commands = []func(*app) *cobra.Command{
 	newBackend,
 	newConform,
 	newPolicy,
+	newAudit,
 	newLint,
 	newVersion,
 }
