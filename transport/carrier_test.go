@@ -299,6 +299,41 @@ func TestLateAnswer(t *testing.T) {
 	})
 }
 
+// A child that never reads: the write that fills its pipe ends with the caller,
+// with the deadline, and with Close.
+func TestFullPipe(t *testing.T) {
+	frame := []byte(`{"jsonrpc":"2.0","method":"hooks/observe","pad":"` + strings.Repeat("x", 3000) + `"}`)
+	fill := func(ctx context.Context, c transport.Carrier) *ahp.Failure {
+		for range 1000 {
+			if f := c.Tell(ctx, frame); f != nil {
+				return f
+			}
+		}
+		return nil
+	}
+	t.Run("deadline", func(t *testing.T) {
+		c := carry(t, badtest.Stdio(t, ahp.Persistent, "-fault", "noread"))
+		if f := fill(within(t, 200*time.Millisecond), c); f == nil || f.Class != ahp.FailDeadline {
+			t.Errorf("%v", f)
+		}
+	})
+	t.Run("caller", func(t *testing.T) {
+		c := carry(t, badtest.Stdio(t, ahp.Persistent, "-fault", "noread"))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
+		if f := fill(ctx, c); f == nil || f.Class != ahp.FailShutdown {
+			t.Errorf("%v", f)
+		}
+	})
+	t.Run("close", func(t *testing.T) {
+		c := carry(t, badtest.Stdio(t, ahp.Persistent, "-fault", "noread"))
+		time.AfterFunc(100*time.Millisecond, func() { _ = c.Close(context.Background()) })
+		if f := fill(t.Context(), c); f == nil || f.Class != ahp.FailShutdown {
+			t.Errorf("%v", f)
+		}
+	})
+}
+
 // The ring keeps the end of stderr, bounded, and nothing of it decides.
 func TestStderr(t *testing.T) {
 	for _, l := range []ahp.Lifecycle{ahp.Persistent, ahp.PerEvent} {

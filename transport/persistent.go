@@ -51,6 +51,7 @@ type persistent struct {
 
 	mu     sync.Mutex
 	closed bool
+	live   *conn // cur, for Close, which cannot wait for whoever holds sem
 	last   *ring
 	stuck  bool
 	wg     sync.WaitGroup
@@ -158,7 +159,7 @@ func (c *persistent) running(ctx context.Context) (*conn, *ahp.Failure) {
 	}
 	k := newConn(p, c.prog.opts.MaxAnswerBytes)
 	c.mu.Lock()
-	c.last = p.stderr
+	c.last, c.live = p.stderr, k
 	c.mu.Unlock()
 	c.cur = k
 	go func() {
@@ -204,8 +205,12 @@ func (c *persistent) Stderr() []byte {
 func (c *persistent) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
+	live := c.live
 	c.mu.Unlock()
 	c.cancel()
+	if live != nil {
+		live.retire() // ends a write that waits for a child that does not read
+	}
 	stop := context.AfterFunc(ctx, c.killNow)
 	c.sem <- struct{}{} // whoever talks to the process sees the end of c.ctx
 	if c.cur != nil {
@@ -233,7 +238,9 @@ type conn struct {
 	once sync.Once
 	done chan struct{} // one signal when the open question is answered or lost
 
-	good bool // it has answered well since the last bad line; of whoever asks
+	// Of whoever talks to the process.
+	good   bool // it has answered well since the last bad line
+	unread int  // bytes written since the last answer; an honest child has read the rest
 
 	mu         sync.Mutex
 	open       string       // id of the open question; empty when none is open
@@ -299,6 +306,7 @@ func (k *conn) ask(ctx, own context.Context, x *Exchange) (f *ahp.Failure, usabl
 	}
 	answer := k.answer
 	k.mu.Unlock()
+	k.unread = 0
 	// Nobody writes to answer while no question is open, and we hold the process.
 	if ctx.Err() != nil {
 		return late(ctx), true
@@ -337,7 +345,8 @@ func (k *conn) write(ctx, own context.Context, frame []byte) *ahp.Failure {
 	line := withLF(frame)
 	deadline, _ := ctx.Deadline()
 	err := k.p.stdin.SetWriteDeadline(deadline)
-	if err != nil || len(line) > 4<<10 {
+	k.unread += len(line)
+	if err != nil || k.unread > 4<<10 {
 		// This write may have to wait for the reader. Where pipes have no
 		// deadlines only the end of the process ends it.
 		unblock := func() {
