@@ -180,6 +180,18 @@ func TestRedaction(t *testing.T) {
 	if got.ContextIdentity != nil || !e.Proceeds {
 		t.Errorf("null provider: %v, %+v", got.ContextIdentity, e.Record)
 	}
+	o.Resolver = resolve(func(*request) (answer, error) {
+		return agenthooks.ParseResolution([]byte(`{"outcome":"approve","context_identity":null,"verdict":{"decision":"allow"}}`))
+	})
+	if e, _ = emitTool(t, o); !e.Proceeds {
+		t.Errorf("null as text: %+v", e.Record.Verdict)
+	}
+	o.Resolver = resolve(func(*request) (answer, error) {
+		return agenthooks.ParseResolution([]byte(`{"outcome":"approve","verdict":{"decision":"allow"}}`))
+	})
+	if e, _ = emitTool(t, o); e.Proceeds {
+		t.Error("an absent identity is not a null one")
+	}
 	o.Resolver = resolve(func(r *request) (answer, error) {
 		a := r.Approve(agenthooks.Allow())
 		a.ContextIdentity = str("")

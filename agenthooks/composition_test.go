@@ -370,6 +370,13 @@ func TestCancellation(t *testing.T) {
 			})
 		}
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, s := opened(t, agenthooks.Options{Interceptors: allows(1)})
+	var b *agenthooks.BlockedError
+	if _, err := s.Emit(ctx, agenthooks.Final("x")); !errors.As(err, &b) || !*b.Record.FoldTruncated || *b.Record.DecidedBy != 0 || len(b.Record.Verdicts) != 0 {
+		t.Errorf("the only slot was never called: %v", err)
+	}
 	for _, where := range []string{"resolver", "redactor"} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())

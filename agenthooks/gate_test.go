@@ -371,3 +371,18 @@ func TestWriteBack(t *testing.T) {
 		})
 	}
 }
+
+// TestCheckPath: the grammar alone decides, whether or not a place exists.
+func TestCheckPath(t *testing.T) {
+	for _, p := range []string{`$target`, `$policy_target`, `$target.a`, `$target["a"]`, `$target[0]`, `$target[007].a-b_C["d"]`, `$target[9223372036854775807]`} {
+		if err := agenthooks.CheckPath(p); err != nil {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	for _, p := range []string{`$target[""]`, `$target.`, `$target[`, `$target[]`, `$target["a]`, `$target["a"`, `$target[1`, `$target a`, `$target[9223372036854775808]`, `$target[+1]`, `$target["a"x]`} {
+		var pe *agenthooks.PathError
+		if err := agenthooks.CheckPath(p); !errors.As(err, &pe) || pe.Reason != agenthooks.ReasonTransformInvalid {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+}

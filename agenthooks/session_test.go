@@ -248,6 +248,31 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// TestSecondStartup: a session starts once.
+func TestSecondStartup(t *testing.T) {
+	h, s := opened(t, agenthooks.Options{Interceptors: allows(1)})
+	if _, err := s.Emit(t.Context(), agenthooks.Startup()); !errors.Is(err, agenthooks.ErrOrder) || len(h.Records()) != 0 {
+		t.Errorf("%v, %d records", err, len(h.Records()))
+	}
+}
+
+// TestLabelsInEvaluateOnly: what was denied leaves no label, though the action
+// proceeds; what was allowed does.
+func TestLabelsInEvaluateOnly(t *testing.T) {
+	label := agenthooks.Registration{Namespace: "dlp", Interceptor: fixed(agenthooks.Output, verdict{Decision: agenthooks.DecisionAllow, ResultLabels: []string{"x"}}).Interceptor}
+	for _, deny := range []bool{true, false} {
+		regs := []agenthooks.Registration{label}
+		if deny {
+			regs = append(regs, fixed(agenthooks.Output, agenthooks.Deny("no", "")))
+		}
+		_, s := opened(t, agenthooks.Options{Mode: agenthooks.EvaluateOnly, Interceptors: regs})
+		e, err := s.Emit(t.Context(), agenthooks.Final("x"))
+		if err != nil || (e.Labels() == nil) != deny {
+			t.Errorf("deny %v: %v, %v", deny, e.Labels(), err)
+		}
+	}
+}
+
 // TestMultiTurn is AH-3.1-5 and AH-3.1-6: one count over all turns.
 func TestMultiTurn(t *testing.T) {
 	var turns []string

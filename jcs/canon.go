@@ -131,7 +131,7 @@ func (w *writer) object(i, level int) (int, bool) {
 		return i + 1, true
 	}
 	for {
-		if i >= len(w.src) || w.src[i] != '"' || level >= w.maxDepth {
+		if i >= len(w.src) || w.src[i] != '"' {
 			return i, false
 		}
 		m := objectMember{from: len(w.dst)}

@@ -268,7 +268,7 @@ func TestAgainstJSONText(t *testing.T) {
 			return "[" + space + strings.Join(parts, space+",") + space + "]"
 		}
 		var parts []string
-		for range r.IntN(20) {
+		for range r.IntN(20/(depth+1) + 1) {
 			parts = append(parts, str(r)+space+":"+value(r, depth+1))
 		}
 		return space + "{" + space + strings.Join(parts, ","+space) + space + "}"
