@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -132,7 +133,7 @@ var preimages = sync.Pool{New: func() any { return new([]byte) }}
 
 // maxKeptPreimage bounds what the pool keeps, so that one large context does
 // not pin its size for good.
-const maxKeptPreimage = 64 << 10
+const maxKeptPreimage = 256 << 10
 
 func canonicalIdentity(c *Context, key []byte, b bounds) (string, *ContextError) {
 	p := preimages.Get().(*[]byte)
@@ -161,7 +162,8 @@ func (c *Context) appendCanonical(dst []byte, b bounds) ([]byte, *ContextError) 
 	if c.env != nil {
 		return dst, c.env
 	}
-	var seen, form span // a large value in c.text and its canonical form in dst
+	dst = slices.Grow(dst, len(c.text)) // the projection is a part of the text
+	var seen, form span                 // a large value in c.text and its canonical form in dst
 	write := func(s span, level int, f field, t topMember) *ContextError {
 		from := len(dst)
 		v := s.of(c.text)

@@ -186,7 +186,7 @@ func (w *writer) sort(base int) bool {
 	list := w.members[base:]
 	from, to := list[0].from, list[len(list)-1].to
 	slices.SortFunc(list, w.compare)
-	w.scratch = w.scratch[:0]
+	w.scratch = slices.Grow(w.scratch[:0], to-from)
 	for i, m := range list {
 		if i > 0 {
 			if w.compare(list[i-1], m) == 0 {

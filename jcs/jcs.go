@@ -3,6 +3,7 @@ package jcs
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"sync"
 )
 
@@ -58,13 +59,15 @@ func Canonicalize(dst, src []byte, o Options) ([]byte, error) {
 		return append(dst, src...), nil
 	}
 	o.BigIntegers = false
+	n := len(dst)
+	dst = slices.Grow(dst, len(src)) // the form is rarely longer than the text
 	w := writers.Get().(*writer)
 	w.src, w.dst, w.maxDepth, w.check, w.big = src, dst, o.maxDepth(), false, false
 	ok := w.run()
 	out := w.dst
 	w.release()
 	if !ok {
-		return dst, diagnose(src, o)
+		return dst[:n], diagnose(src, o)
 	}
 	return out, nil
 }
@@ -77,7 +80,7 @@ func Check(src []byte, o Options) error {
 	}
 	p := buffers.Get().(*[]byte)
 	w := writers.Get().(*writer)
-	w.src, w.dst, w.maxDepth, w.check, w.big = src, (*p)[:0], o.maxDepth(), true, o.BigIntegers
+	w.src, w.dst, w.maxDepth, w.check, w.big = src, slices.Grow((*p)[:0], len(src)), o.maxDepth(), true, o.BigIntegers
 	ok := w.run()
 	if cap(w.dst) <= maxKept {
 		*p = w.dst
@@ -94,7 +97,7 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // maxKept bounds the buffers that the pool keeps, so that one large input does
 // not pin its size for good.
-const maxKept = 64 << 10
+const maxKept = 256 << 10
 
 // Digest returns "sha256:" and the lower-case hex SHA-256 of the canonical form
 // of src, under the default limits. An error is always an [*Error].
