@@ -89,7 +89,7 @@ func (h *hazardFinder) put(hz Hazard) {
 			continue
 		}
 		first = false
-		if e.Path == hz.Path && e.Host == hz.Host {
+		if e.Path == hz.Path && e.Host == hz.Host && e.Command == hz.Command {
 			if hz.Certainty == Certain {
 				e.Certainty = Certain
 			}

@@ -77,6 +77,9 @@ func (h *hazardFinder) action(a *shell.Action) {
 				h.add(ProcKillBroad, "processes are killed by name or for all", a)
 			}
 		case a.Broad:
+			if h.listsGate() {
+				h.add(GuardTamper, "the gate is stopped", a)
+			}
 			h.add(ProcKillBroad, "processes are killed by name or for all", a)
 		}
 	case shell.ServiceStop:
@@ -86,6 +89,23 @@ func (h *hazardFinder) action(a *shell.Action) {
 		}
 		h.add(SysDisrupt, "a service is stopped: "+a.Name, a)
 	}
+}
+
+// listsGate reports whether a search for processes in the same text names the
+// gate.
+func (h *hazardFinder) listsGate() bool {
+	for i := range h.r.Commands {
+		c := &h.r.Commands[i]
+		switch c.Program {
+		case "pgrep", "pidof", "grep", "awk":
+			for j := range c.Args {
+				if strings.Contains(c.Args[j].Value, "holdpoint") {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 func (h *hazardFinder) envSet(a *shell.Action) {

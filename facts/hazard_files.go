@@ -71,7 +71,7 @@ func (h *hazardFinder) remove(a *shell.Action) {
 	p := &a.Path
 	if a.Detail == "move" {
 		switch {
-		case h.guardFile(p):
+		case h.guardFile(p) || h.guardFolder(p):
 			h.add(GuardTamper, "a file of a guard is moved away", a)
 		case hookFile(p.Abs) || hookFolder(p.Abs):
 			h.add(GitHookBypass, "a git hook is moved away", a)
@@ -80,7 +80,7 @@ func (h *hazardFinder) remove(a *shell.Action) {
 		}
 		return
 	}
-	if h.guardFile(p) || a.Recursive && h.guardFolder(p) {
+	if h.guardFile(p) || (a.Recursive || a.Detail == "some") && h.guardFolder(p) {
 		h.add(GuardTamper, "a file of a guard is removed", a)
 		if !a.Recursive || p.Place == shell.PlaceWorkspace {
 			return

@@ -77,8 +77,8 @@ func or(a, b string) string {
 // score counts as the corpus's own script does.
 type score struct {
 	want, hit, harmless, false_, extra, hedged, opaque, opaqueOK int
-	code                                                        map[string][2]int
-	bad                                                         []string
+	code                                                         map[string][2]int
+	bad                                                          []string
 }
 
 func run(t testing.TB, entries []entry) score {
@@ -196,4 +196,62 @@ func TestCorpusFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, readCorpus(t, data)).report(t, os.Getenv("HOLDPOINT_SHELL_LIST") != "")
+}
+
+// TestOwnCases runs the cases of testdata/cases.txt.
+func TestOwnCases(t *testing.T) {
+	data, err := os.ReadFile("testdata/cases.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []string
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimRight(line, "\n")
+		if head, ok := strings.CutPrefix(line, "== "); ok {
+			codes = strings.Fields(head)
+			continue
+		}
+		if codes == nil || line == "" {
+			continue
+		}
+		n++
+		cmd := caseText(line)
+		got, und := judge(t, entry{Command: cmd, CWD: "/home/dev/repo", Roots: []string{"/home/dev/repo"}})
+		switch codes[0] {
+		case "harmless":
+			if len(got) > 0 || und {
+				t.Errorf("%q: got %v undecidable=%v, want nothing", cmd, got, und)
+			}
+		case "undecidable":
+			if !und {
+				t.Errorf("%q: got %v, want it undecidable", cmd, got)
+			}
+		default:
+			for _, c := range codes {
+				if !slices.Contains(got, c) {
+					t.Errorf("%q: got %v, want %s", cmd, got, c)
+				}
+			}
+		}
+	}
+	if n < 900 {
+		t.Errorf("%d cases run, expected at least 900", n)
+	}
+}
+
+// caseText undoes the two escapes of the case file.
+func caseText(s string) string {
+	s = strings.ReplaceAll(s, `\n`, "\n")
+	for {
+		i := strings.Index(s, `\u`)
+		if i < 0 || i+6 > len(s) {
+			return s
+		}
+		var r rune
+		if n, err := fmt.Sscanf(s[i+2:i+6], "%04x", &r); err != nil || n != 1 || r < 0x80 {
+			return s
+		}
+		s = s[:i] + string(r) + s[i+6:]
+	}
 }

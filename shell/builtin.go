@@ -63,7 +63,7 @@ func handler(name string) func(*inv) value {
 		return (*inv).vagrant
 	case "git", "hub", "yadm", "dotfiles":
 		return (*inv).git
-	case "python", "python2", "python3", "pypy", "pypy3", "node", "nodejs", "deno", "bun", "perl", "ruby", "php", "lua", "luajit", "tsx", "ts-node", "ipython", "irb", "Rscript", "R", "julia", "osascript", "groovy", "scala", "elixir", "swift", "tclsh", "expect", "guile", "racket", "ghci", "jshell", "raku", "jython", "python3.8", "python3.9", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14", "pwsh", "powershell", "cmd", "emacs", "nvim", "vim", "vi", "ex", "ed", "octave", "erl", "sbcl", "clojure", "bb", "crystal", "nim", "v", "zig", "go-run", "mathematica", "m4", "bc", "dc", "jq", "yq", "gawk-run", "wish", "janet", "fennel", "qjs", "d8", "pypy3.10":
+	case "python", "python2", "python3", "pypy", "pypy3", "node", "nodejs", "deno", "bun", "perl", "ruby", "php", "lua", "luajit", "tsx", "ts-node", "ipython", "irb", "Rscript", "R", "julia", "osascript", "groovy", "scala", "elixir", "swift", "tclsh", "expect", "guile", "racket", "ghci", "jshell", "raku", "jython", "python3.8", "python3.9", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14", "pwsh", "powershell", "cmd", "java", "emacs", "nvim", "vim", "vi", "ex", "ed", "octave", "erl", "sbcl", "clojure", "bb", "crystal", "nim", "jq", "yq", "wish", "janet", "fennel", "qjs", "d8":
 		return (*inv).interpreter
 	case "awk", "gawk", "mawk", "nawk", "goawk":
 		return (*inv).awk
@@ -348,6 +348,9 @@ func (x *inv) evalText(v value, many bool, run func(value) value) value {
 		return value{}
 	}
 	x.origin(v)
+	if v.has(tPeer) {
+		f.emit(Action{Kind: NetShell, Span: x.span, Command: x.cmd + 1})
+	}
 	if v.t&tDecoded == 0 && v.t&tNet == 0 {
 		switch {
 		case v.has(tSubst) && v.t&tInit == 0 && v.known():

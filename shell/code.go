@@ -113,7 +113,7 @@ type coder struct {
 	env   map[string]cval
 
 	connected, listened, shelled, looped, forked, bound bool
-	shellText                                           bool
+	stdout                                              *value // what is printed, as far as it is known
 }
 
 // codeLang gives the language that a program runs.
@@ -210,6 +210,7 @@ func (c *coder) accept(s string) bool {
 func (c *coder) program() value {
 	out := value{s: unknownText, t: tCmd}
 	var printed value
+	c.stdout = &value{}
 	for c.i < len(c.toks) && !c.x.f.m.stop {
 		start := c.i
 		t := c.peek()
@@ -255,6 +256,10 @@ func (c *coder) program() value {
 	}
 	out.t |= printed.t & (tFile | tNet | tEnv | tDecoded)
 	out.src = append(out.src, printed.src...)
+	if c.stdout.s != "" && c.stdout.known() {
+		out.s = c.stdout.s
+		out.t |= c.stdout.t & (tDecoded | tGlued)
+	}
 	return out
 }
 
@@ -967,6 +972,9 @@ func (c *coder) name() cval {
 		}
 		return noVal
 	}
+	if t.s == "fork" && (c.lang == "perl" || c.lang == "ruby") {
+		c.forked = true
+	}
 	if v, ok := c.env[t.s]; ok {
 		return v
 	}
@@ -1044,6 +1052,9 @@ func (c *coder) postfix(v cval) cval {
 				if c.bareCall(v) {
 					v = c.call(v, &recv, c.bareArgs())
 					continue
+				}
+				if c.lang == "ruby" && (v.name == "Dir.home" || v.name == "Dir.pwd" || v.name == "Dir.tmpdir") {
+					v, _ = c.pure(v, &recv, nil)
 				}
 				if (c.lang == "ruby") && c.noArgCall(v, recv) {
 					v = c.call(v, &recv, nil)
@@ -1130,6 +1141,12 @@ func (c *coder) bareCall(v cval) bool {
 		return false
 	}
 	_, ok := c.rule(v, nil)
+	if c.lang == "perl" {
+		switch v.name {
+		case "reverse", "scalar", "join", "sprintf", "lc", "uc", "decode_base64", "pack", "unpack":
+			return true
+		}
+	}
 	return ok || v.name == "print" || v.name == "puts" || v.name == "p" || v.name == "echo" || v.name == "say" || v.name == "open" || v.name == "exec"
 }
 

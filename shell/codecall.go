@@ -37,6 +37,9 @@ func (c *coder) call(v cval, recv *cval, args []cval) cval {
 	if !m.step(c.x.span) {
 		return noVal
 	}
+	if rule, ok := callRules()[c.lang+" "+strings.TrimPrefix(v.name, "promises.")]; ok {
+		return c.effect(rule, v, recv, args)
+	}
 	if r, ok := c.pure(v, recv, args); ok {
 		return r
 	}
@@ -375,6 +378,19 @@ func (c *coder) effect(r callRule, v cval, recv *cval, args []cval) cval {
 			}
 		}
 	case "print":
+		if c.stdout != nil {
+			for _, a := range args {
+				if a.ok {
+					c.stdout.s += a.v.s
+					c.stdout.t |= a.v.t
+				} else {
+					c.stdout.s += unknownText
+				}
+			}
+			if c.lang != "perl" && c.lang != "php" && v.name != "process.stdout.write" && v.name != "sys.stdout.write" {
+				c.stdout.s += "\n"
+			}
+		}
 		for _, a := range args {
 			for _, n := range a.v.vars {
 				i := c.emit(Action{Kind: EnvPrint, Name: n})

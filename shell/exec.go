@@ -160,6 +160,9 @@ func (f *frame) redirect(r *syntax.Redirect, outs *[]output, persist bool) {
 	case syntax.DplIn:
 		w := word()
 		if v, ok := f.fds[w.s]; ok {
+			if v.has(tPeer) {
+				v.s = unknownText
+			}
 			f.input(fd, v)
 		}
 		return
@@ -341,6 +344,9 @@ func (f *frame) writeTo(target, content value, add bool, cmd int, at Span) {
 		return
 	}
 	p := f.resolve(target)
+	if content.has(tShell) && content.has(tPeer) && m.fifos[p.Abs] {
+		f.emit(Action{Kind: NetShell, Span: target.span, Command: cmd + 1})
+	}
 	if p.Place == PlaceNull {
 		if p.Abs == "/dev/null" {
 			m.quiet(content)

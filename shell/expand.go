@@ -593,6 +593,10 @@ func (f *frame) subst(p *syntax.CmdSubst) value {
 			out = concat(out, g.stmt(s))
 		}
 	}
+	if out.has(tEndless) && !f.bounded {
+		f.emit(Action{Kind: Exhaust, Detail: "memory without bound", Span: f.span(p)})
+		out.t &^= tEndless
+	}
 	out.s = strings.TrimRight(out.s, "\n")
 	out.t |= tSubst
 	out.span = f.span(p)

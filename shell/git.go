@@ -53,7 +53,7 @@ func (x *inv) git() value {
 			if gitExternal(name) {
 				m.undecided(TargetOpaque, "git "+name, false, x.cmd, x.span)
 			} else {
-				m.undecided(TargetOpaque, "git "+name, true, x.cmd, x.span)
+				m.undecided(TargetOpaque, "git "+name, !x.command().Disguised && ascii(name), x.cmd, x.span)
 			}
 		}
 		return unknownVal(tCmd)
@@ -68,6 +68,15 @@ func (x *inv) git() value {
 	out := x.runSpec()
 	sub := strings.Join(p.sub, " ")
 	switch sub {
+	case "rev-parse":
+		if p.given("--show-toplevel") || len(p.pos) > 0 && p.pos[0].s == "--show-toplevel" {
+			for _, r := range m.roots {
+				if _, ok := below(f.cwd, r); ok {
+					return lit(r + "\n")
+				}
+			}
+			return lit(f.cwd + "\n")
+		}
 	case "config", "config set", "config unset":
 		x.gitConfigCommand(sub, aliases)
 	case "push":

@@ -107,6 +107,16 @@ func (x *inv) dispatch() value {
 	return out
 }
 
+// onFlag reports whether a condition asks for an option that was given.
+func onFlag(cond []term) bool {
+	for i := range cond {
+		if cond[i].kind == 'f' && !cond[i].neg {
+			return true
+		}
+	}
+	return false
+}
+
 func (x *inv) command() *Command { return &x.f.m.res.Commands[x.cmd] }
 
 // run finds what knows the program: a script made in the text, Go code, the table.
@@ -116,6 +126,12 @@ func (x *inv) run() value {
 		if out, ok := x.scriptFile(v, x.args[1:]); ok {
 			return out
 		}
+	}
+	if f := x.f; v.s == f.arg0.s && f.depth > 0 && len(f.calls) > 0 && strings.HasPrefix(f.calls[len(f.calls)-1], "file ") {
+		if t := strings.Join(strings.Fields(f.text), ""); strings.Contains(t, "$0&") || strings.Contains(t, "$0|") {
+			f.emit(Action{Kind: Exhaust, Detail: "a script that starts itself", Span: x.span, Command: x.cmd + 1})
+		}
+		return value{}
 	}
 	if h := handler(x.name); h != nil {
 		x.spec = specFor(x.name)
@@ -162,8 +178,23 @@ func (x *inv) parse(s *spec) {
 func (x *inv) helps() bool {
 	for _, a := range x.args[1:] {
 		switch a.s {
+		case "-help", "-h":
+			if x.spec != nil && x.spec.single && len(a.s) > 1 {
+				return true
+			}
 		case "--help", "--version":
-			return x.p == nil || !x.spec.posix && (x.p.given("--help") || x.p.given("--version")) || x.spec.posix && len(x.p.pos) == 0
+			if x.p == nil {
+				return true
+			}
+			if x.spec.posix {
+				return len(x.p.pos) == 0
+			}
+			for i := range x.p.flags {
+				if fl := &x.p.flags[i]; (fl.raw == a.s) && !fl.has {
+					return true
+				}
+			}
+			return false
 		case "--":
 			return false
 		}
@@ -175,7 +206,7 @@ func (x *inv) helps() bool {
 func (x *inv) dynamic() value {
 	f := x.f
 	v := x.args[0]
-	f.m.undecided(CommandDynamic, v.s, true, x.cmd, x.span)
+	f.m.undecided(CommandDynamic, v.s, v.t&(tNet|tPeer|tDecoded) == 0, x.cmd, x.span)
 	// An unknown word in front of a known command is most often a prefix that
 	// may be empty, such as $SUDO.
 	if len(x.args) > 1 && x.args[1].known() && commandLike(x.args[1].s) {
@@ -186,6 +217,9 @@ func (x *inv) dynamic() value {
 	out := unknownVal(tCmd)
 	if v.t&(tNet|tPeer) != 0 && v.t&tInit == 0 {
 		f.emit(Action{Kind: NetRun, Span: x.span, Command: x.cmd + 1})
+		if v.has(tPeer) {
+			f.emit(Action{Kind: NetShell, Span: x.span, Command: x.cmd + 1})
+		}
 		out.t |= tShell
 	}
 	if v.has(tDecoded) {
@@ -280,6 +314,14 @@ func (x *inv) localProgram(v value) value {
 	f := x.f
 	p := f.resolve(v)
 	f.emit(Action{Kind: FileExec, Path: p, Span: v.span, Command: x.cmd + 1})
+	if svc, ok := strings.CutPrefix(p.Abs, "/etc/init.d/"); ok {
+		for _, a := range x.args[1:] {
+			if a.s == "stop" || a.s == "force-stop" {
+				f.emit(Action{Kind: ServiceStop, Name: svc, Span: x.span, Command: x.cmd + 1})
+			}
+		}
+		return unknownVal(tCmd)
+	}
 	if isRoutineBin(p.Abs) {
 		if h := baseName(p.Abs); handler(h) != nil || inTable(h) {
 			y := &inv{f: f, args: append([]value{lit(h)}, x.args[1:]...), span: x.span, noFunc: true}
@@ -434,6 +476,10 @@ func (x *inv) runSpec() value {
 	for _, s := range p.specs {
 		for i := range s.acts {
 			a := &s.acts[i]
+			if s != leaf && !onFlag(a.cond) {
+				// What a program does by itself is not what its subcommands do.
+				continue
+			}
 			if !x.holds(a.cond) {
 				continue
 			}
@@ -444,7 +490,7 @@ func (x *inv) runSpec() value {
 			f.emit(act)
 		}
 		for i := range s.opaque {
-			if x.holds(s.opaque[i].cond) {
+			if !x.dry && (s == leaf || onFlag(s.opaque[i].cond)) && x.holds(s.opaque[i].cond) {
 				m.undecided(TargetOpaque, x.name+" "+s.opaque[i].detail, true, x.cmd, x.span)
 			}
 		}
@@ -454,8 +500,12 @@ func (x *inv) runSpec() value {
 			}
 		}
 	}
-	if leaf.wrap != "" {
+	if leaf.wrap != "" && (leaf.out == "" || len(p.pos) > 0) {
 		return x.wrapped(leaf)
+	}
+	if x.name == "runuser" && p.given("-u") && len(p.pos) > 0 {
+		y := &inv{f: f.under(x.name), args: p.pos, span: x.span, noFunc: true}
+		return y.dispatch()
 	}
 	out := value{s: unknownText, t: tCmd}
 	kind := ""
@@ -495,10 +545,22 @@ func (x *inv) runSpec() value {
 		m.quiet(x.in)
 		out.src = nil
 	}
+	if x.name == "ls" && len(p.pos) > 0 {
+		// Names of what the operands match, when they are patterns or -d is given.
+		names := joinMarked(p.pos)
+		if hasGlob(names) || p.given("-d") {
+			out.s = names
+		}
+	}
 	switch kind {
 	case "net":
 		out.t |= tNet
 	case "names":
+		for i := first; i < len(m.res.Actions); i++ {
+			if m.res.Actions[i].Kind == FileRead {
+				m.res.Actions[i].Quiet = true
+			}
+		}
 		x.quieted = true
 		m.quiet(x.in)
 		out.t |= tNames
@@ -591,4 +653,16 @@ func (x *inv) applyRoles(roles []string, pos []value) {
 			x.role(role, v)
 		}
 	}
+}
+
+// joinMarked joins words without losing which globs are active.
+func joinMarked(vs []value) string {
+	var b strings.Builder
+	for i, v := range vs {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(v.s)
+	}
+	return b.String()
 }

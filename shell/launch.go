@@ -190,6 +190,9 @@ func (x *inv) wrapped(leaf *spec) value {
 	if len(pos) > 0 && pos[0].s == "--" {
 		pos = pos[1:]
 	}
+	if x.name == "flock" && len(pos) > 1 && (pos[0].s == "-c" || pos[0].s == "--command") {
+		return g.run(pos[1], ViaScript, nil)
+	}
 	if x.name == "chroot" && len(skipped) > 0 {
 		root := f.resolve(skipped[0])
 		_ = root
@@ -523,6 +526,22 @@ func (x *inv) docker() value {
 	}
 	pos := p.pos
 	switch sub {
+	case "ps", "images", "container ls", "container list", "image ls", "volume ls", "network ls":
+		if p.given("-q", "--format") && !p.given("--filter") {
+			out.t |= tAll
+		}
+	case "rm", "rmi", "container rm", "image rm", "kill", "container kill":
+		if sub == "kill" || sub == "container kill" {
+			break
+		}
+		for _, v := range pos {
+			if v.has(tAll) {
+				f.emit(Action{Kind: InfraDestroy, Name: "all containers or images", Span: x.span, Command: x.cmd + 1})
+				break
+			}
+		}
+	}
+	switch sub {
 	case "exec", "container exec", "compose exec", "run", "container run", "compose run", "create", "container create":
 		if len(pos) < 2 {
 			if ep := p.flag("--entrypoint"); ep != nil && len(pos) == 1 {
@@ -570,6 +589,21 @@ func (x *inv) kubectl() value {
 		}
 	}
 	out := x.runSpec()
+	if len(p.sub) > 0 {
+		switch p.sub[0] {
+		case "get":
+			if !p.given("-l") {
+				out.t |= tAll
+			}
+		case "delete":
+			for _, v := range p.pos {
+				if v.has(tAll) && !x.dry {
+					x.f.emit(Action{Kind: InfraDestroy, Name: "all objects", Span: x.span, Command: x.cmd + 1})
+					break
+				}
+			}
+		}
+	}
 	if len(p.sub) > 0 && (p.sub[0] == "exec" || p.sub[0] == "run" || p.sub[0] == "debug" || p.sub[0] == "rsh" || p.sub[0] == "ssh") {
 		g := x.f.fork()
 		g.wrappers = append(g.wrappers[:len(g.wrappers):len(g.wrappers)], x.name)
@@ -677,10 +711,9 @@ func (x *inv) find() value {
 		if !p.Unresolved && !p.Glob && p.Abs != "" && p.Abs[0] == '/' {
 			out.s = p.Abs + "/" + string([]byte{markStar})
 			if pattern != "" {
-				out.s = p.Abs + "/" + activate(literal(pattern))
-			}
-			if filtered {
-				out.t |= tVar
+				out.s = p.Abs + "/" + string([]byte{markStar}) + "/" + activate(literal(pattern))
+			} else if filtered {
+				out.s += "/" + unknownText
 			}
 		}
 	}

@@ -26,6 +26,7 @@ type machine struct {
 	netDirs    []string          // folders filled from the network in the text
 	mktemps    int
 	pending    []pendingSink
+	fifos      map[string]bool // named pipes made in the text
 	gitAliases map[string]string
 	gitRemotes map[string]bool
 }

@@ -30,6 +30,13 @@ func (x *inv) files() value {
 	}
 	out := x.runSpec()
 	switch x.name {
+	case "mkfifo", "mknod":
+		for _, v := range p.pos {
+			if m.fifos == nil {
+				m.fifos = map[string]bool{}
+			}
+			m.fifos[f.resolve(v).Abs] = true
+		}
 	case "rm", "grm", "rimraf", "unlink", "rmdir", "trash", "trash-put", "srm":
 		if x.in.has(tMany) {
 			m.undecided(PathUnresolved, "", true, x.cmd, x.span)
@@ -850,6 +857,10 @@ scan:
 	if m.fromNet(pth.Abs) {
 		f.emit(Action{Kind: NetRun, Path: pth, Span: x.span, Command: x.cmd + 1})
 	}
+	if b := baseName(v.s); b == "git-filter-repo" || b == "git-filter-repo.py" {
+		y := &inv{f: f.under(x.name), args: append([]value{lit("git-filter-repo")}, rest[1:]...), span: x.span, noFunc: true}
+		return y.dispatch()
+	}
 	if baseName(v.s) == "manage.py" || baseName(v.s) == "artisan" || baseName(v.s) == "rails" {
 		y := *x
 		y.name = baseName(v.s)
@@ -945,6 +956,22 @@ func (x *inv) otherInterpreter(args []value) value {
 				if code, ok := strings.CutPrefix(strings.TrimSpace(l), "!"); ok {
 					f.run(x.in.with(code), ViaCode, nil)
 				}
+			}
+		}
+		return unknownVal(tCmd)
+	case "java":
+		for i, a := range args {
+			if a.s == "-jar" && i+1 < len(args) {
+				name := strings.TrimSuffix(baseName(args[i+1].s), ".jar")
+				if j := strings.IndexByte(name, '-'); j > 0 && !inTable(name) {
+					name = name[:j]
+				}
+				if inTable(name) {
+					y := &inv{f: f.under("java"), args: append([]value{lit(name)}, args[i+2:]...), span: x.span, noFunc: true}
+					return y.dispatch()
+				}
+				x.execFile(args[i+1])
+				return unknownVal(tCmd)
 			}
 		}
 		return unknownVal(tCmd)

@@ -222,6 +222,9 @@ func (x *inv) ormTask(name string, pos []value) {
 		}
 	}
 	switch name {
+	case "hex.publish", "hex.retire":
+		f.emit(Action{Kind: PkgPublish, Name: name, Dry: dry, Span: x.span, Command: x.cmd + 1})
+		return
 	case "db:drop", "db:reset", "db:drop:all", "db:migrate:reset", "db:schema:load", "db:setup", "db:purge", "db:truncate_all", "db:seed:replant", "db:structure:load", "db:drop:_unsafe",
 		"migrate:fresh", "migrate:reset", "migrate:refresh", "db:wipe", "ecto.drop", "ecto.reset", "flush", "reset_db", "sqlflush_", "doctrine:database:drop", "doctrine:schema:drop", "doctrine:fixtures:load", "reset_schema", "db:mongoid:drop", "db:mongoid:purge", "db:environment:set_", "db:nuke", "schema:drop":
 		if name == "db:setup" || name == "db:schema:load" || name == "db:structure:load" {
@@ -268,6 +271,14 @@ func (x *inv) packageManager(sub string) {
 	f, m, p := x.f, x.f.m, x.p
 	pos := p.pos
 	switch sub {
+	case "workspace", "workspaces", "workspaces foreach":
+		if sub == "workspace" {
+			pos = pos[min(1, len(pos)):]
+		}
+		if len(pos) > 0 {
+			y := &inv{f: f.under(x.name), args: append([]value{lit(x.name)}, pos...), span: x.span, noFunc: true}
+			y.dispatch()
+		}
 	case "run", "run-script", "rum", "urn":
 		if len(pos) == 0 {
 			return

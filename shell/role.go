@@ -34,7 +34,31 @@ func (x *inv) role(role string, v value) {
 		if v.s == "-" {
 			return
 		}
+		if x.name == "tee" || x.name == "sponge" {
+			f.writeTo(v, x.in, x.p.given("-a"), x.cmd, v.span)
+			return
+		}
 		x.writes(v, value{s: unknownText, t: tCmd})
+	case "gdb":
+		code := strings.TrimSpace(v.text())
+		for _, p := range []string{"shell ", "!", "pipe "} {
+			if rest, ok := strings.CutPrefix(code, p); ok {
+				f.run(v.with(strings.TrimSpace(rest)), ViaCode, nil)
+				return
+			}
+		}
+		if strings.HasPrefix(code, "python ") {
+			x.inline("python", v.with(code[7:]))
+		}
+	case "keyfile":
+		switch {
+		case x.p.given("-l", "-F", "-B", "-R", "-H", "-E_"):
+			f.emit(Action{Kind: FileMeta, Path: f.resolve(v), Span: v.span, Command: at})
+		case x.p.given("-y", "-e", "-i", "-p"):
+			f.readFile(v, x.cmd, x.p.given("-y"))
+		default:
+			x.writes(v, value{s: unknownText, t: tCmd})
+		}
 	case "delete":
 		x.deletes(v, false)
 	case "deltree":

@@ -209,7 +209,7 @@ var roleNames = map[string]bool{
 	"none": true, "read": true, "write": true, "delete": true, "deltree": true, "wipe": true, "meta": true,
 	"exec": true, "dir": true, "url": true, "upload": true, "body": true, "host": true, "sh": true, "sql": true,
 	"secret": true, "mode": true, "owner": true, "name": true, "move": true, "wtree": true, "pat": true,
-	"userpass": true, "bind": true, "form": true, "readtree": true, "rsc": true, "config": true, "data": true, "envfile": true, "modepath": true, "ownpath": true, "chtree": true,
+	"userpass": true, "bind": true, "form": true, "readtree": true, "rsc": true, "config": true, "data": true, "envfile": true, "keyfile": true, "gdb": true, "modepath": true, "ownpath": true, "chtree": true,
 }
 
 func (s *spec) item(word, rest string) error {
@@ -316,8 +316,8 @@ var tableKinds = map[Kind]bool{
 func (s *spec) flag(tok string) {
 	names, role, takes := strings.Cut(tok, "=")
 	fs := &flagSpec{takes: takes, role: role}
-	if role == "?" {
-		fs.takes, fs.maybe, fs.role = false, true, ""
+	if rest, ok := strings.CutPrefix(role, "?"); ok {
+		fs.takes, fs.maybe, fs.role = false, true, rest
 	}
 	for i, n := range strings.Split(names, ",") {
 		if i == 0 {
@@ -437,14 +437,22 @@ func (p *parsed) find(name string) *flagSpec {
 // abbrev finds the one long option that name begins.
 func (p *parsed) abbrev(name string) *flagSpec {
 	var found *flagSpec
+	best := ""
 	for i := len(p.specs) - 1; i >= 0; i-- {
 		for _, l := range p.specs[i].long {
 			if strings.HasPrefix(l, name) {
 				fs := p.specs[i].flags[l]
+				// An abbreviation of several is an error to most programs. Where the
+				// shortest begins all others, it is taken: that errs on the safe side.
 				if found != nil && found != fs {
-					return nil
+					if strings.HasPrefix(best, l) {
+						found, best = fs, l
+					} else if !strings.HasPrefix(l, best) {
+						return nil
+					}
+					continue
 				}
-				found = fs
+				found, best = fs, l
 			}
 		}
 	}
@@ -496,6 +504,9 @@ func (s *spec) parse(args []value) *parsed {
 		if strings.HasPrefix(t, "--") || s.single {
 			fs := p.find(name)
 			if fs == nil && strings.HasPrefix(t, "--") {
+				fs = p.abbrev(name)
+			}
+			if fs == nil && strings.HasPrefix(t, "--") {
 				if rest, ok := strings.CutPrefix(name, "--no-"); ok && p.find(name) == nil {
 					// --no-x takes --x back.
 					on := p.find("--" + rest)
@@ -511,7 +522,6 @@ func (s *spec) parse(args []value) *parsed {
 						continue
 					}
 				}
-				fs = p.abbrev(name)
 			}
 			if fs == nil && s.single && strings.HasPrefix(name, "--") {
 				fs = p.find(name[1:])
@@ -543,13 +553,17 @@ func (p *parsed) cluster(t string, a value, args []value, i *int) bool {
 		name := "-" + t[j:j+1]
 		fs := p.find(name)
 		if fs == nil {
-			p.flags = append(p.flags, flagUse{name: name, raw: name})
+			p.flags = append(p.flags, flagUse{name: name, raw: name, level: p.leaf()})
 			continue
 		}
-		use := flagUse{name: fs.name, raw: name, role: fs.role}
+		use := flagUse{name: fs.name, raw: name, role: fs.role, level: p.leaf()}
 		switch {
 		case fs.takes && j+1 < len(t):
-			use.val, use.has = a.with(strings.TrimPrefix(t[j+1:], "=")), true
+			rest := t[j+1:]
+			if len(rest) > 1 {
+				rest = strings.TrimPrefix(rest, "=")
+			}
+			use.val, use.has = a.with(rest), true
 			p.flags = append(p.flags, use)
 			return true
 		case fs.takes && *i+1 < len(args):

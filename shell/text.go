@@ -41,6 +41,12 @@ func (x *inv) filter() value {
 	if x.in.has(tEnv) {
 		x.envFilter(&out)
 	}
+	switch {
+	case x.name == "openssl" && len(p.sub) > 0 && p.sub[0] == "s_client":
+		return x.peer(p.flag("-connect"))
+	case base.has(tEndless) && !f.bounded && (x.name == "tail" && !p.given("-f", "-F") || x.name == "sort" || x.name == "tac"):
+		f.emit(Action{Kind: Exhaust, Detail: "memory without bound", Span: x.span, Command: x.cmd + 1})
+	}
 	s, ok := x.emulate(base, &out)
 	if ok {
 		out.s = s
@@ -49,6 +55,24 @@ func (x *inv) filter() value {
 	}
 	_ = p
 	return out
+}
+
+// peer is a client that ties its input and output to a host.
+func (x *inv) peer(to *flagUse) value {
+	f := x.f
+	host := ""
+	if to != nil {
+		host = hostOf(to.val.s)
+	}
+	if !loopback(host) || host == "" {
+		switch {
+		case x.in.has(tShell):
+			f.emit(Action{Kind: NetShell, Host: plain(host), Span: x.span, Command: x.cmd + 1})
+		case x.in.t&dataTaints != 0 && (!x.in.known() || x.in.has(tFile)):
+			f.emit(Action{Kind: NetUpload, Host: plain(host), Span: x.span, Command: x.cmd + 1})
+		}
+	}
+	return value{s: unknownText, t: tPeer | tNet | tCmd}
 }
 
 // envFilter judges what a filter does with the environment on its input.

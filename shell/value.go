@@ -39,6 +39,7 @@ const (
 	tOwnPid                     // ids of own children
 	tVar                        // went through a variable
 	tNames                      // names only
+	tAll                        // names of all containers, images or objects
 	tOptional                   // may be empty
 )
 
