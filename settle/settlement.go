@@ -38,7 +38,8 @@ type Settlement struct {
 	// let the chain go on (V-FAIL-6).
 	FailedOpen bool
 
-	// Hops has one entry per backend that was asked, in order.
+	// Hops has one entry per backend that was asked, in order. The record shares
+	// it: read only.
 	Hops []Hop
 
 	full string // the whole reason of an explicit denial, for the record only

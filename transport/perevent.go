@@ -157,7 +157,7 @@ func (c *perEvent) run(ctx context.Context, frame []byte, out io.Writer) (f *ahp
 	}
 	// The child has ended and is not reaped: whatever it left behind in its
 	// group goes now, or it would hold stdout open.
-	kill(p)
+	p.signal(kill)
 	if open {
 		drain := time.NewTimer(settleWait)
 		defer drain.Stop()

@@ -352,7 +352,7 @@ func (k *conn) write(ctx, own context.Context, frame []byte) *ahp.Failure {
 		unblock := func() {
 			if k.p.stdin.SetWriteDeadline(time.Unix(1, 0)) != nil {
 				k.retire()
-				kill(k.p)
+				k.p.signal(kill)
 			}
 		}
 		defer context.AfterFunc(ctx, unblock)()

@@ -31,6 +31,9 @@ type process struct {
 	exited  chan struct{} // closed when the child has ended, reaped or not
 	drained chan struct{} // closed when stderr has ended
 
+	mu     sync.Mutex
+	reaped bool // the pid, and the group's number with it, may be somebody else's
+
 	endOnce sync.Once
 	ended   chan struct{} // closed when the child is reaped or given up
 	state   *os.ProcessState
@@ -48,13 +51,16 @@ func (p *process) end(ctx context.Context) {
 	p.endOnce.Do(func() {
 		p.stdin.Close()
 		if !p.waitExit(ctx, p.grace) {
-			terminate(p)
+			p.signal(terminate)
 			p.waitExit(ctx, p.grace)
 		}
-		kill(p)
+		p.signal(kill)
 		if !p.waitExit(context.Background(), killWait) {
 			p.stuck = true
 		} else {
+			p.mu.Lock()
+			p.reaped = true
+			p.mu.Unlock()
 			reap(p)
 		}
 		// A process that left the group may still hold our pipes.
@@ -68,6 +74,15 @@ func (p *process) end(ctx context.Context) {
 		close(p.ended)
 	})
 	<-p.ended
+}
+
+// signal calls how, terminate or kill, unless the child has been reaped.
+func (p *process) signal(how func(*process)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reaped {
+		how(p)
+	}
 }
 
 func (p *process) waitExit(ctx context.Context, d time.Duration) bool {

@@ -10,8 +10,9 @@ import (
 // setGroup puts the child into a process group of its own, named by its pid.
 func setGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// terminate and kill signal the whole group. The child is not reaped yet when
-// they are called, so the number cannot belong to anybody else.
+// terminate and kill signal the whole group. They are called through
+// process.signal: while the child is not reaped the number cannot belong to
+// anybody else.
 func terminate(p *process) { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM) }
 
 func kill(p *process) { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
