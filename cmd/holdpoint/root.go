@@ -23,6 +23,8 @@ var commands = []func(*app) *cobra.Command{
 	newConform,
 	newPolicy,
 	newAudit,
+	newInspect,
+	newDoctor,
 	newLint,
 	newVersion,
 }
