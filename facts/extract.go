@@ -159,6 +159,10 @@ func (x *extractor) tool(t *ahp.Tool, input map[string]any) error {
 	via := "tool"
 	if t.Kind == ahp.KindMCP || len(t.MCP) > 0 {
 		x.mcp(t)
+		if inner, ok := x.unwrapMCP(t.Name, input); ok {
+			input = inner
+			defer x.prefix("/arguments")
+		}
 		name, via = x.f.MCP.Tool, "mcp"
 	}
 	shape := shapeOf(name, t.Kind)
@@ -183,6 +187,41 @@ func (x *extractor) tool(t *ahp.Tool, input map[string]any) error {
 	}
 	x.files(shape, via, input)
 	return nil
+}
+
+// unwrapMCP reads the tool through which some agents make every MCP call: server,
+// tool and arguments are in its input, the arguments often as text.
+func (x *extractor) unwrapMCP(name string, input map[string]any) (map[string]any, bool) {
+	if !strings.EqualFold(name, "use_mcp_tool") {
+		return nil, false
+	}
+	server, _ := input["server_name"].(string)
+	tool, _ := input["tool_name"].(string)
+	x.f.MCP.Server, x.f.MCP.Tool, x.f.MCP.Known = server, tool, server != ""
+	switch args := input["arguments"].(type) {
+	case map[string]any:
+		return args, true
+	case string:
+		var inner map[string]any
+		if json.Unmarshal([]byte(args), &inner) == nil {
+			return inner, true
+		}
+		x.f.Undecidable = true
+	}
+	return nil, false
+}
+
+// prefix moves the pointers of files and addresses below a member.
+func (x *extractor) prefix(at string) {
+	for i := range x.f.Files {
+		x.f.Files[i].Span.Pointer = at + x.f.Files[i].Span.Pointer
+	}
+	for i := range x.f.URLs {
+		x.f.URLs[i].Span.Pointer = at + x.f.URLs[i].Span.Pointer
+	}
+	if x.f.Shell != nil && x.f.Shell.Pointer != "" {
+		x.f.Shell.Pointer = at + x.f.Shell.Pointer
+	}
 }
 
 // mcp names the server and the tool. Revision 0.1 leaves the object open, so

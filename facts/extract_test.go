@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/facts"
+	"github.com/holdpoint/holdpoint/internal/corpus"
 	"github.com/holdpoint/holdpoint/shell"
 )
 
@@ -96,6 +98,8 @@ func TestToolFiles(t *testing.T) {
 		{"mcp__fs__read_multiple_files", "mcp", `{"paths":["/etc/a","b"]}`, "read /etc/a outside, read /home/dev/repo/sub/b workspace"},
 		{"mcp__notes__lookup", "mcp", `{"path":"/etc/shadow","query":"/etc/passwd"}`, "read /etc/shadow outside ?"},
 		{"mcp__notes__lookup", "mcp", `{"path":"chapter-1","file":"x"}`, ""},
+		{"use_mcp_tool", "mcp", `{"server_name":"fs","tool_name":"write_file","arguments":"{\"path\":\"/etc/x\"}"}`, "write /etc/x outside"},
+		{"use_mcp_tool", "mcp", `{"server_name":"fs","tool_name":"read_file","arguments":{"path":"/etc/x"}}`, "read /etc/x outside"},
 		{"WebFetch", "fetch", `{"url":"file:///etc/passwd"}`, "read /etc/passwd outside"},
 		{"Task", "task", `{"prompt":"read /etc/passwd","path":"/etc/passwd"}`, ""},
 		{"TodoWrite", "other", `{"todos":[{"content":"/etc/passwd"}]}`, ""},
@@ -195,6 +199,72 @@ func TestMCPIdentity(t *testing.T) {
 		if got := extract(t, ev, facts.Options{}).MCP; *got != tt.want {
 			t.Errorf("%s %s: got %+v, want %+v", tt.name, tt.mcp, *got, tt.want)
 		}
+	}
+}
+
+// Every recorded call that an agent asked about becomes facts, and the dangerous
+// ones a hazard.
+func TestRecordedCalls(t *testing.T) {
+	dir := corpus.Dir(t, "native")
+	seen := 0
+	for _, agent := range []string{"claude", "codex", "gemini", "qwen"} {
+		names, err := filepath.Glob(filepath.Join(dir, agent, "*.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			base := filepath.Base(name)
+			if !strings.HasPrefix(base, "PreToolUse.") && !strings.HasPrefix(base, "BeforeTool.") {
+				continue
+			}
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var p struct {
+				CWD   string         `json:"cwd"`
+				Tool  string         `json:"tool_name"`
+				Input jsontext.Value `json:"tool_input"`
+			}
+			if err := json.Unmarshal(data, &p); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			seen++
+			ev := event(p.Tool, facts.KindOf(p.Tool), string(p.Input))
+			if strings.Contains(base, ".mcp") {
+				ev.Tool.Kind = ahp.KindMCP
+			}
+			ev.Session.CWD, ev.Session.WorkspaceRoots = p.CWD, nil
+			f := extract(t, ev, facts.Options{})
+			var codes []string
+			for _, h := range f.Hazards {
+				codes = append(codes, h.Code)
+			}
+			want := ""
+			if strings.Contains(base, "force-push") {
+				want = facts.GitForcePush
+			}
+			if got := strings.Join(codes, " "); got != want || f.Breach != "" {
+				t.Errorf("%s/%s: hazards %q, want %q; breach %q", agent, base, got, want, f.Breach)
+			}
+			switch ev.Tool.Kind {
+			case ahp.KindShell:
+				if f.Shell == nil || len(f.Shell.Result.Commands) == 0 {
+					t.Errorf("%s/%s: no command", agent, base)
+				}
+			case ahp.KindFileRead, ahp.KindFileWrite, ahp.KindFileEdit:
+				if len(f.Files) == 0 || f.Files[0].Zone != facts.ZoneWorkspace {
+					t.Errorf("%s/%s: files %+v", agent, base, f.Files)
+				}
+			case ahp.KindFetch:
+				if len(f.URLs) == 0 || f.URLs[0].Host == "" {
+					t.Errorf("%s/%s: addresses %+v", agent, base, f.URLs)
+				}
+			}
+		}
+	}
+	if seen < 25 {
+		t.Errorf("%d recorded calls", seen)
 	}
 }
 

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -131,19 +132,7 @@ func readBounded(name string) ([]byte, error) {
 	if !st.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
 	}
-	buf := make([]byte, MaxFileBytes+1)
-	n := 0
-	for n < len(buf) {
-		m, err := f.Read(buf[n:])
-		n += m
-		if err != nil {
-			break
-		}
-		if m == 0 {
-			break
-		}
-	}
-	return buf[:n], nil
+	return io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
 }
 
 // join makes one set of all files, and finds what is wrong between them.

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	celgo "cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
@@ -44,7 +45,15 @@ type Engine struct {
 	opts Options
 	env  *celgo.Env
 	prov *provider
+
+	// compiled keeps conditions that use no lists: a reload, and every policy with
+	// the same pack, finds them ready. Programs are immutable.
+	mu       sync.Mutex
+	compiled map[string]*program
 }
+
+// maxCompiled bounds the conditions that an engine keeps.
+const maxCompiled = 4096
 
 var _ policy.Engine = (*Engine)(nil)
 
@@ -105,6 +114,39 @@ type compiler struct {
 
 // Compile checks a condition and makes it ready.
 func (c *compiler) Compile(text string) (policy.Program, error) {
+	shared := c.lists == nil || !strings.Contains(text, "lists")
+	if shared {
+		if p := c.engine.cached(text); p != nil {
+			return p, nil
+		}
+	}
+	p, err := c.compile(text)
+	if err != nil {
+		return nil, err
+	}
+	if shared {
+		p.lists = nil
+		c.engine.keep(text, p)
+	}
+	return p, nil
+}
+
+func (e *Engine) cached(text string) *program {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.compiled[text]
+}
+
+func (e *Engine) keep(text string, p *program) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.compiled == nil || len(e.compiled) >= maxCompiled {
+		e.compiled = map[string]*program{}
+	}
+	e.compiled[text] = p
+}
+
+func (c *compiler) compile(text string) (*program, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, &policy.CompileError{Problems: []policy.CompileProblem{{Line: 1, Column: 1, Message: "the condition is empty"}}}
 	}
