@@ -76,7 +76,7 @@ func (p *place) complete() error {
 }
 
 func (p *place) decider() (*gateway.Decider, error) {
-	src := gateway.PolicySource{Dir: p.policyDir, Home: p.home, Dialect: shell.Dialect(p.dialect), Disk: true}
+	src := gateway.PolicySource{Dir: p.policyDir, Home: p.home, Dialect: shell.Dialect(p.dialect), Disk: true, Secrets: secretDetector}
 	if src.Dir != "" {
 		abs, err := filepath.Abs(src.Dir)
 		if err != nil {

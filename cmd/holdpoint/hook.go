@@ -186,7 +186,7 @@ func (a *app) hookOnce(ctx context.Context, socket, agent, event string) (*hookw
 	}
 	return gateway.Once(ctx, gateway.Options{
 		Socket:         socket,
-		Policy:         gateway.PolicySource{Dir: set.Policy, Home: gateway.UserHome(), Disk: true},
+		Policy:         gateway.PolicySource{Dir: set.Policy, Home: gateway.UserHome(), Disk: true, Secrets: secretDetector},
 		PolicyTimeout:  timeout,
 		FailurePolicy:  ahp.FailurePolicy(set.FailurePolicy),
 		Hooks:          hooks,

@@ -199,6 +199,9 @@ func (a *app) explain(ctx context.Context, d *gateway.Decider, ev *ahp.Event, as
 		return err
 	}
 	e, failure := d.Set().Explain(ctx, f)
+	if err := maskNamed(ctx, e); err != nil {
+		return err
+	}
 	switch {
 	case asJSON:
 		r := explainReport{
@@ -274,8 +277,45 @@ func hideSecrets(ctx context.Context, f *facts.Facts) (*facts.Facts, error) {
 	return &with, nil
 }
 
+// namedSecret is a value that its name calls a secret, whatever it looks like.
+var namedSecret = regexp.MustCompile(`(?i)(?:(?:password|passwd|passphrase|token|secret|api[-_]?key|access[-_]?key)[\w-]*["']?\s*[=:]\s*|-[\w-]*(?:password|passwd|passphrase|token|secret|key)\s+)("[^"]*"|'[^']*'|[^\s"';|&]+)`)
+
+// maskNamed replaces in e what the detector of credentials does not count as one,
+// but a reader would: random-looking values, and those behind a telling name.
+// Stars keep the length, so that carets stay where they are.
+func maskNamed(ctx context.Context, e *policy.Explanation) error {
+	find := secret.New(secret.Options{Generic: true}).Find
+	for i := range e.Facts {
+		for _, text := range []*string{&e.Facts[i].Text, &e.Facts[i].Source} {
+			b := []byte(*text)
+			found, err := find(ctx, *text)
+			if err != nil {
+				return fmt.Errorf("the input could not be searched for secrets: %w", err)
+			}
+			for _, m := range found {
+				stars(b, m.Start, m.End)
+			}
+			for _, m := range namedSecret.FindAllSubmatchIndex(b, -1) {
+				stars(b, m[2], m[3])
+			}
+			*text = string(b)
+		}
+	}
+	return nil
+}
+
+// stars overwrites bytes: a character that is not ASCII becomes several stars.
+func stars(b []byte, start, end int) {
+	for i := start; i < end; i++ {
+		b[i] = '*'
+	}
+}
+
 // secretFinder finds values that are credentials by their form.
 func secretFinder() facts.SecretFinder { return secret.New(secret.Options{}).Find }
+
+// secretDetector is [secretFinder] for policies that read secrets.
+func secretDetector() (facts.SecretFinder, error) { return secretFinder(), nil }
 
 var (
 	caretLine   = regexp.MustCompile(`^ +\| *\^+$`)

@@ -189,7 +189,7 @@ func (f *serveFlags) options(log *slog.Logger) (gateway.Options, *settings, erro
 		return gateway.Options{}, nil, &exitError{exitUsage, errors.Join(errs...)}
 	}
 	o := gateway.Options{
-		Policy:          gateway.PolicySource{Home: gateway.UserHome(), Disk: true},
+		Policy:          gateway.PolicySource{Home: gateway.UserHome(), Disk: true, Secrets: secretDetector},
 		PolicyTimeout:   f.policyTimeout,
 		FailurePolicy:   ahp.FailurePolicy(f.failurePolicy),
 		Reload:          gateway.ReloadMode(f.reload),
