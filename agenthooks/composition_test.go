@@ -181,6 +181,8 @@ func TestWorkedExampleD(t *testing.T) {
 
 // TestFailureSlots is AH 6.3: every failure takes its slot, with a type name
 // and nothing else.
+//
+// Rules: AH-1.3-3, AH-6.1-1.
 func TestFailureSlots(t *testing.T) {
 	for name, f := range map[string]func(context.Context, *ahContext) (verdict, error){
 		"*errors.errorString": func(context.Context, *ahContext) (verdict, error) { return agenthooks.Allow(), errors.New("secret") },
@@ -397,6 +399,8 @@ func TestCancellation(t *testing.T) {
 }
 
 // TestConfiguration is AH-7.2-1, AH-8-1 and the rest of what New refuses.
+//
+// Rules: AH-7.1-1, AH-7.2-3.
 func TestConfiguration(t *testing.T) {
 	good := agenthooks.Options{AgentID: "a", Framework: "f", Interceptors: allows(1)}
 	for want, edit := range map[string]func(*agenthooks.Options){

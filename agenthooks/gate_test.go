@@ -43,6 +43,8 @@ func object(m map[string]string) string {
 }
 
 // TestEnvelopeGate is AH-4.7-1, AH-4.7-2 and AH-4.7-3.
+//
+// Rules: AH-1.3-2, AH-3-1, AH-4-1, AH-4.2-1, AH-6.3-2.
 func TestEnvelopeGate(t *testing.T) {
 	tests := []struct{ point, member, value, path string }{
 		{"input", "spec", ``, "$.spec: missing"},
@@ -141,6 +143,9 @@ func TestGateLetsPass(t *testing.T) {
 	}
 }
 
+// TestNotAContext covers one part of the contract.
+//
+// Rules: AH-1.3-2, AH-10.3-10.
 func TestNotAContext(t *testing.T) {
 	h, _ := opened(t, agenthooks.Options{Interceptors: allows(1)})
 	for _, in := range []string{``, `null`, `[]`, `"x"`, `{`, `{"spec":`, `nonsense`, `{} {}`, "\xff", `{"a":1,"a":2}`} {
@@ -154,6 +159,8 @@ func TestNotAContext(t *testing.T) {
 }
 
 // TestVerdictGate is AH 5.0, row by row, with AH-5-2, AH-5-3 and AH-5-4.
+//
+// Rules: AH-5-1, AH-5.1-4, AH-5.3-2, AH-6.3-4, AH-11-1.
 func TestVerdictGate(t *testing.T) {
 	invalid, forbidden, broken := agenthooks.ReasonVerdictInvalid, agenthooks.ReasonTransformTargetForbidden, agenthooks.ReasonTransformInvalid
 	evidence := func(n int) string {
@@ -223,6 +230,8 @@ func TestVerdictGate(t *testing.T) {
 }
 
 // TestTypedVerdictGate is the same gate for verdicts made in Go.
+//
+// Rules: AH-5-5, AH-5.1-1.
 func TestTypedVerdictGate(t *testing.T) {
 	type V = agenthooks.Verdict
 	allow := agenthooks.DecisionAllow
@@ -267,6 +276,8 @@ func TestTypedVerdictGate(t *testing.T) {
 }
 
 // TestPaths is AH 5.2: AH-5.2-1 to AH-5.2-6.
+//
+// Rules: AH-5.2-2, AH-5.2-3, AH-5.2-4, AH-5.2-5, AH-5.2-7.
 func TestPaths(t *testing.T) {
 	const target = `{"to":"a@x","opts":{"cc":["b@y","c@z"],"bcc":null},"n-1_X":[[1,2]]}`
 	tests := []struct{ path, value, want string }{

@@ -30,6 +30,9 @@ type golden struct {
 	} `json:"fixtures"`
 }
 
+// TestGoldenIdentities covers one part of the contract.
+//
+// Rules: AH-10.2-2, AH-10.2-3.
 func TestGoldenIdentities(t *testing.T) {
 	var g golden
 	if err := json.Unmarshal(corpus.File(t, "agent-hooks/golden/identity.json"), &g); err != nil {
@@ -86,6 +89,8 @@ func contextWith(args string) string {
 }
 
 // TestIdentityDomain is AH 10.2-4 to 10.2-8 (AH-4.4-1, AH-4.4-4, O12, O13, O20).
+//
+// Rules: AH-10.2-4, AH-10.2-6, AH-10.2-9.
 func TestIdentityDomain(t *testing.T) {
 	tests := []struct {
 		name, args string
@@ -154,6 +159,8 @@ func TestBigIntegerOutsideTheProjection(t *testing.T) {
 
 // TestNullProviderKeepsBigIntegers: the integer rule belongs to the default
 // provider, the token reaches the tool unchanged (AH-10.2-8).
+//
+// Rules: AH-4.4-3.
 func TestNullProviderKeepsBigIntegers(t *testing.T) {
 	h, s := opened(t, agenthooks.Options{Interceptors: allows(1), Identity: agenthooks.NoIdentity()})
 	e, err := s.Emit(t.Context(), agenthooks.BeforeTool("1", "n", jsontext.Value(`{"id":18446744073709551616,"f":1.0}`)))
@@ -257,6 +264,9 @@ func TestProviderConfiguration(t *testing.T) {
 	}
 }
 
+// TestHMACIdentity covers one part of the contract.
+//
+// Rules: AH-10.1-3, AH-14-4.
 func TestHMACIdentity(t *testing.T) {
 	key := []byte("0123456789abcdef0123456789abcdef")
 	h, s := opened(t, agenthooks.Options{Interceptors: allows(1), Identity: agenthooks.HMACIdentity("k1", key)})
@@ -300,6 +310,8 @@ func TestFailingProvider(t *testing.T) {
 }
 
 // TestSecondProviderCall is AH-10.1-4 and AH-10.3-5 for a custom provider.
+//
+// Rules: AH-10.1-1.
 func TestSecondProviderCall(t *testing.T) {
 	calls := 0
 	provider := agenthooks.CustomIdentity("count", func(c *agenthooks.Context) (string, error) {

@@ -265,6 +265,9 @@ func real(t *testing.T, s refSetup, r *rand.Rand) (refResult, *agenthooks.Record
 // TestAgainstReference compares the host with the reference model on random
 // interceptor scripts: 100,000 of them, fewer with -short or under the race
 // detector. HOLDPOINT_MODEL_RUNS overrides the number.
+//
+// Rules: AH-1.3-4, AH-5.2-7, AH-5.2-8, AH-6.3-1, AH-7.3-2, AH-7.3-3, AH-7.3-4, AH-7.3-5, AH-7.4-1, AH-7.4-2,
+// AH-7.4-3, AH-7.4-4, AH-7.5-1, AH-7.6-1, AH-8-2, AH-8-4, AH-8-5, AH-9-7, AH-10.3-4, AH-10.3-6.
 func TestAgainstReference(t *testing.T) {
 	runs := 100_000
 	if testing.Short() || raceEnabled {

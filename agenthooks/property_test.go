@@ -182,6 +182,8 @@ func at2(f func() (verdict, error)) agenthooks.Registration {
 
 // TestRecordsArePayloadFree is AH-10.3-1 and AH-10.3-2: a marker in every place
 // that is not listed never reaches a record, and a record has no other members.
+//
+// Rules: AH-5.3-1, AH-10.3-9.
 func TestRecordsArePayloadFree(t *testing.T) {
 	allowed := map[string]bool{}
 	for _, k := range []string{

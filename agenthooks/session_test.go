@@ -48,6 +48,8 @@ func events() []agenthooks.Event {
 
 // TestContextsMatchTheSchemas validates what the builder makes, with and
 // without optional members, against the closed per-point schemas (AH 4).
+//
+// Rules: AH-4.2-1, AH-4.3-4.
 func TestContextsMatchTheSchemas(t *testing.T) {
 	for _, optional := range []bool{true, false} {
 		var seen []jsontext.Value
@@ -124,6 +126,8 @@ func TestVerdictsMatchTheSchema(t *testing.T) {
 }
 
 // TestUnrepresentableValues is E1 for Go values: each is a deny with a record.
+//
+// Rules: AH-4.4-3, AH-6.3-2.
 func TestUnrepresentableValues(t *testing.T) {
 	for name, e := range map[string]agenthooks.Event{
 		"NaN":               agenthooks.Final(math.NaN()),
@@ -299,6 +303,8 @@ func TestMultiTurn(t *testing.T) {
 }
 
 // TestConcurrentEmissions is AH-12.2-3 and AH-12.2-4.
+//
+// Rules: AH-12.2-2.
 func TestConcurrentEmissions(t *testing.T) {
 	const n = 10_000
 	var mu sync.Mutex
@@ -434,6 +440,8 @@ func TestTruncation(t *testing.T) {
 }
 
 // TestLabels is AH 5.4.
+//
+// Rules: AH-5.4-1, AH-5.4-3.
 func TestLabels(t *testing.T) {
 	labelled := func(d agenthooks.Decision, labels ...string) verdict {
 		return verdict{Decision: d, ResultLabels: labels}

@@ -62,6 +62,8 @@ func (r *streamRig) want(t *testing.T, asked, released, reasons string) {
 }
 
 // TestIncremental is AH-12.1-4, the path on which all goes well.
+//
+// Rules: AH-12.1-7, AH-12.1a-2.
 func TestIncremental(t *testing.T) {
 	r := rig(t, true, "", allowAll)
 	for _, c := range []string{"aa ", "bb "} {

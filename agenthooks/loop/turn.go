@@ -126,15 +126,18 @@ func (t *turn) keep(data string) {
 }
 
 // decode takes the value to proceed with. Where evaluate_only goes on with a
-// context that could not be built, v keeps what it has.
-func decode(em *agenthooks.Emission, v any) error {
+// context that could not be built, that is v itself. It decodes into fresh
+// memory: what v holds may be the caller's.
+func decode[T any](em *agenthooks.Emission, v *T) error {
 	target := em.Target()
 	if target == nil {
 		return nil
 	}
-	if err := json.Unmarshal(target, v); err != nil {
+	var fresh T
+	if err := json.Unmarshal(target, &fresh); err != nil {
 		return fmt.Errorf("the target has not the shape of its point: %T", err)
 	}
+	*v = fresh
 	return nil
 }
 
