@@ -6,7 +6,7 @@ package codex
 
 import (
 	"github.com/holdpoint/holdpoint/ahp"
-	"github.com/holdpoint/holdpoint/internal/dialect"
+	"github.com/holdpoint/holdpoint/native/internal/dialect"
 	"github.com/holdpoint/holdpoint/native"
 	"github.com/holdpoint/holdpoint/native/refuse"
 )
