@@ -267,8 +267,8 @@ func (h *Host) failure(f facts, detail string) (*Emission, error) {
 
 // EmitJSON asks about a context that somebody else built, as JSON text. It
 // checks no session's order. The result is as in [Session.Emit].
-func (h *Host) EmitJSON(ctx context.Context, context jsontext.Value) (*Emission, error) {
-	out, err := h.EmitJSONUnchecked(ctx, context)
+func (h *Host) EmitJSON(ctx context.Context, text jsontext.Value) (*Emission, error) {
+	out, err := h.EmitJSONUnchecked(ctx, text)
 	if err != nil || !out.Proceeds {
 		return nil, err
 	}
@@ -277,11 +277,11 @@ func (h *Host) EmitJSON(ctx context.Context, context jsontext.Value) (*Emission,
 
 // EmitJSONUnchecked is [Host.EmitJSON] for a caller that wants the emission
 // also when it is blocked; then both results are set.
-func (h *Host) EmitJSONUnchecked(ctx context.Context, context jsontext.Value) (*Emission, error) {
-	c, refused := parseContext(append([]byte{}, context...), h.bounds)
+func (h *Host) EmitJSONUnchecked(ctx context.Context, text jsontext.Value) (*Emission, error) {
+	c, refused := parseContext(append([]byte{}, text...), h.bounds)
 	known := c
 	if known == nil {
-		known = index(append([]byte{}, context...)) // best effort on text that was refused
+		known = index(append([]byte{}, text...)) // best effort on text that was refused
 	}
 	f := known.facts()
 	f.mode = h.modeAt(f.point)
