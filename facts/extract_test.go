@@ -178,6 +178,18 @@ func TestShellTools(t *testing.T) {
 	}
 }
 
+// A tool may expand ~ to a home that is not known here: the path is then not one
+// of the workspace.
+func TestUnknownHome(t *testing.T) {
+	f, err := facts.Extract(t.Context(), event("Read", "file_read", `{"file_path":"~/.ssh/id_rsa"}`), facts.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fileList(f), "read ~/.ssh/id_rsa unknown"; got != want || !f.Undecidable {
+		t.Errorf("got %s, undecidable %v, want %s", got, f.Undecidable, want)
+	}
+}
+
 func TestMCPIdentity(t *testing.T) {
 	tests := []struct {
 		name, mcp string

@@ -22,9 +22,10 @@ func (x *extractor) resolve(name string) shell.Path {
 		}
 	}
 	if p == "~" || strings.HasPrefix(p, "~/") || strings.HasPrefix(p, `~\`) {
-		if x.o.Home != "" {
-			p = x.o.Home + p[1:]
+		if x.o.Home == "" {
+			return shell.Path{Raw: name, Abs: strings.ReplaceAll(name, `\`, "/"), Unresolved: true}
 		}
+		p = x.o.Home + p[1:]
 	}
 	o := x.shellOptions()
 	r := shell.Resolve(p, o)

@@ -61,7 +61,7 @@ func genFacts(t *rapid.T) *facts.Facts {
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "files") {
 		f.Files = append(f.Files, facts.File{Recursive: some("tree"), Glob: rapid.IntRange(0, 4).Draw(t, "glob") == 0,
-			Path: rapid.SampledFrom([]string{"/a/x", "/b", "/", "/a", "/a/b", "/a/b/c", "/a/b/c/d", "/A/X", "/h", "/h/u", "/h/u/k/m/z", "/h/u/k", "/h/u/.ssh", "/a/src/m.go", "/a/src", "/h/u/w/src/q.go", "/a/*", "/h/u/.s*", "rel/x", "x"}).Draw(t, "path"), Op: rapid.SampledFrom([]facts.FileOp{facts.FileRead, facts.FileWrite}).Draw(t, "op"), Zone: facts.ZoneOutside, Via: "tool"})
+			Path: rapid.SampledFrom([]string{"/a/x", "/b", "/", "/a", "/a/b", "/a/b/c", "/a/b/c/d", "/A/X", "/h", "/h/u", "/h/u/k/m/z", "/h/u/k", "/h/u/.ssh", "/a/src/m.go", "/a/src", "/h/u/w/src/q.go", "/a/*", "/h/u/.s*", "/home/z/.ssh", "~/k/m/z", "rel/x", "x"}).Draw(t, "path"), Op: rapid.SampledFrom([]facts.FileOp{facts.FileRead, facts.FileWrite}).Draw(t, "op"), Zone: facts.ZoneOutside, Via: "tool"})
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "urls") {
 		f.URLs = append(f.URLs, facts.URL{Host: "a.example.com", Port: rapid.SampledFrom([]int{80, 443}).Draw(t, "port")})
@@ -106,4 +106,38 @@ func setOf(cond string) (*policy.Set, error) {
 	setCount++
 	text := "version: 1\nrules:\n" + rule(fmt.Sprintf("r%d", setCount), strings.ReplaceAll(cond, "\n", " "), "deny")
 	return policy.Parse("p.yaml", []byte(text), policy.Options{Engine: engine()})
+}
+
+// FuzzCondition looks for a condition that the index treats wrongly, or that the
+// engine does not survive.
+func FuzzCondition(f *testing.F) {
+	for _, a := range atoms {
+		f.Add(a)
+	}
+	f.Add(`files.exists(hazards, hazards.path == "x") || [1].exists(x, hazard("net.upload"))`)
+	f.Add(`shell.commands.exists(c, [c].exists(d, d.program == "git"))`)
+	compiler, err := engine().Compiler(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, cond string) {
+		if len(cond) > 512 || strings.ContainsAny(cond, "\r\n\t") || strings.TrimSpace(cond) != cond {
+			t.Skip()
+		}
+		prog, err := compiler.Compile(cond)
+		if err != nil {
+			return
+		}
+		set, err := setOf(cond)
+		if err != nil {
+			t.Skip() // YAML cannot hold it in quotes
+		}
+		for _, x := range []*facts.Facts{{}, pushFacts(), plainFacts()} {
+			want, wantErr := prog.Eval(t.Context(), policy.NewInput(x))
+			d, gotErr := set.Decide(t.Context(), x)
+			if (wantErr == nil) != (gotErr == nil) || wantErr == nil && d.Denied() != want {
+				t.Errorf("%s: by itself %v, %v; in a set %v, %v", cond, want, wantErr, d.Effect, gotErr)
+			}
+		}
+	})
 }

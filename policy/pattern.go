@@ -33,7 +33,7 @@ const (
 const (
 	maxPatternBytes        = 1024
 	maxPatternAlternatives = 64
-	maxPatternDeep         = 4 // `**` segments in one pattern: matching backtracks over them
+	maxPatternDeep         = 16 // `**` segments in one pattern
 )
 
 // CompilePath compiles a path pattern.
@@ -167,6 +167,9 @@ func (p *PathPattern) Covers(name string, glob bool, in *facts.Facts) bool {
 		return false
 	}
 	segs := pathSegments(name, in.FoldCase)
+	if p.base == baseHome && in.Session.Home == "" {
+		return false
+	}
 	return p.each(in, func(pat []string) bool {
 		return matchSegments(pat, segs, func(pat, seg string) bool {
 			if glob && strings.ContainsAny(seg, "*?[{") {
@@ -217,11 +220,7 @@ func (p *PathPattern) match(name string, in *facts.Facts, glob, tree bool) bool 
 
 // each calls f with the segments of every absolute form of the pattern.
 func (p *PathPattern) each(in *facts.Facts, f func(pat []string) bool) bool {
-	try := func(base string) bool {
-		prefix := pathSegments(base, false)
-		for i, s := range prefix {
-			prefix[i] = quoteGlob(s)
-		}
+	under := func(prefix []string) bool {
 		for _, alt := range p.alts {
 			pat := append(prefix[:len(prefix):len(prefix)], alt...)
 			if in.FoldCase {
@@ -236,9 +235,21 @@ func (p *PathPattern) each(in *facts.Facts, f func(pat []string) bool) bool {
 		}
 		return false
 	}
+	try := func(base string) bool {
+		prefix := pathSegments(base, false)
+		for i, s := range prefix {
+			prefix[i] = quoteGlob(s)
+		}
+		return under(prefix)
+	}
 	switch p.base {
 	case baseHome:
-		return in.Session.Home != "" && try(in.Session.Home)
+		if in.Session.Home != "" {
+			return try(in.Session.Home)
+		}
+		// Without a known home every home is meant: a rule must not lose its hold
+		// because of that.
+		return under([]string{"~"}) || under([]string{"home", "*"}) || under([]string{"Users", "*"}) || under([]string{"root"})
 	case baseRoots:
 		return slices.ContainsFunc(in.Session.Roots, try)
 	}
@@ -249,27 +260,34 @@ func (p *PathPattern) each(in *facts.Facts, f func(pat []string) bool) bool {
 }
 
 // matchSegments matches pattern segments against path segments; one compares a
-// segment. It backtracks over `**` only, of which there are few.
+// segment. Only the last `**` is ever tried again: what stands before it has
+// matched as early as it can, and a later place gains nothing.
 func matchSegments(pat, segs []string, one func(pat, seg string) bool) bool {
-	for len(pat) > 0 {
-		if pat[0] == "**" {
-			if len(pat) == 1 {
+	i, j := 0, 0
+	deep, mark := -1, 0 // the last `**`, and where it gave way
+	for {
+		switch {
+		case i < len(pat) && pat[i] == "**":
+			if i == len(pat)-1 {
 				// `dir/**` names what is in dir, not dir itself.
-				return len(segs) > 0
+				return j < len(segs)
 			}
-			for i := range len(segs) + 1 {
-				if matchSegments(pat[1:], segs[i:], one) {
-					return true
-				}
-			}
+			deep, mark = i, j
+			i++
+			continue
+		case i < len(pat) && j < len(segs) && one(pat[i], segs[j]):
+			i++
+			j++
+			continue
+		case i == len(pat) && j == len(segs):
+			return true
+		}
+		if deep < 0 || mark >= len(segs) {
 			return false
 		}
-		if len(segs) == 0 || !one(pat[0], segs[0]) {
-			return false
-		}
-		pat, segs = pat[1:], segs[1:]
+		mark++
+		i, j = deep+1, mark
 	}
-	return len(segs) == 0
 }
 
 // meet reports whether some name matches both one-segment patterns. It may say

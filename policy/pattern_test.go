@@ -42,6 +42,12 @@ func TestPathPattern(t *testing.T) {
 		{`C:\Users\*`, `C:\Users\dev`, true},
 		{"C:/Users/*", `C:\Users\dev`, true},
 		{"/a", "", false},
+		{"**/a/**/b/**/c", "/x/a/y/b/b/z/c", true},
+		{"**/a/**/b/**/c", "/x/b/y/a/b/z", false},
+		{"/x/**/a/b", "/x/a/a/a/b", true},
+		{"/x/**/**/b/**", "/x/b", false},
+		{"/x/**/**/b/**", "/x/b/b", true},
+		{strings.Repeat("**/a/", 12) + "b", strings.Repeat("/a", 4000), false},
 	}
 	for _, tt := range tests {
 		p, err := policy.CompilePath(tt.pattern)
@@ -57,7 +63,17 @@ func TestPathPattern(t *testing.T) {
 	if p, _ := policy.CompilePath("/Users/Dev/.SSH/**"); !p.MatchString("/users/dev/.ssh/ID", fold) {
 		t.Error("case is not folded")
 	}
-	for _, bad := range []string{"", "a/../b", "a**b", "/x/[", "{a,b", "a}", "~bob/x", strings.Repeat("**/a/", 5) + "x", "/" + strings.Repeat("{a,b}", 10), strings.Repeat("x", 2000), "a\x00"} {
+	// Without a known home, every home is meant, and none is exempt.
+	ssh, _ := policy.CompilePath("~/.ssh/**")
+	for path, want := range map[string]bool{"/home/ann/.ssh/id": true, "/root/.ssh/id": true, "/Users/ann/.ssh/id": true, "~/.ssh/id": true, "/srv/.ssh/id": false} {
+		if got := ssh.MatchString(path, &facts.Facts{}); got != want {
+			t.Errorf("home not known, %s: got %v, want %v", path, got, want)
+		}
+		if ssh.Covers(path, false, &facts.Facts{}) {
+			t.Errorf("home not known, %s is covered", path)
+		}
+	}
+	for _, bad := range []string{"", "a/../b", "a**b", "/x/[", "{a,b", "a}", "~bob/x", strings.Repeat("**/a/", 17) + "x", "/" + strings.Repeat("{a,b}", 10), strings.Repeat("x", 2000), "a\x00"} {
 		if _, err := policy.CompilePath(bad); err == nil {
 			t.Errorf("%q was compiled", bad)
 		}
@@ -207,4 +223,21 @@ func TestEscape(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", tt.in, got, tt.want)
 		}
 	}
+}
+
+// FuzzPathPattern holds that an exemption never goes further than a match.
+func FuzzPathPattern(f *testing.F) {
+	f.Add("~/.ssh/**", "/home/dev/.ssh/id_*", true)
+	f.Add("**/{a,b}/*.go", "/x/a/m.go", false)
+	f.Add("src/**/x", "/home/dev/repo/src/x", false)
+	f.Fuzz(func(t *testing.T, pattern, name string, glob bool) {
+		p, err := policy.CompilePath(pattern)
+		if err != nil {
+			return
+		}
+		in := &facts.Facts{Session: facts.Session{Home: "/home/dev", Roots: []string{"/home/dev/repo"}}}
+		if p.Covers(name, glob, in) && !p.Match(&facts.File{Path: name, Glob: glob}, in) {
+			t.Errorf("%q covers %q and does not match it", pattern, name)
+		}
+	})
 }

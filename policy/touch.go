@@ -94,6 +94,8 @@ func (t *touchTrees) find(x *facts.File, f *facts.Facts, give func([]int)) {
 	t.absolute.find(segs, x.Recursive, give)
 	if f.Session.Home != "" {
 		t.home.below(f.Session.Home, segs, x.Recursive, give)
+	} else {
+		t.home.subtree(give) // every home is meant
 	}
 	for _, r := range f.Session.Roots {
 		t.roots.below(r, segs, x.Recursive, give)
