@@ -61,6 +61,9 @@ func secretPath(abs string) bool {
 	if strings.HasPrefix(abs, "/proc/") && base == "environ" {
 		return true
 	}
+	if strings.HasPrefix(base, "secring.") {
+		return true
+	}
 	for _, s := range [...]string{".example", ".sample", ".template", ".dist", ".tmpl", ".tpl", ".pub", ".md", ".schema", ".defaults", ".j2", "-example", "_example", "-sample", ".gpg", ".age", ".enc", ".vault", ".sops", ".d.ts", "-template", ".tftpl", ".sha256", ".test.ts"} {
 		if strings.HasSuffix(base, s) {
 			// An encrypted file is no secret value, a sample neither.

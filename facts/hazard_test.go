@@ -200,7 +200,7 @@ func TestCorpusFile(t *testing.T) {
 
 // TestOwnCases runs the cases of testdata/cases.txt.
 func TestOwnCases(t *testing.T) {
-	data, err := os.ReadFile("testdata/cases.txt")
+	data, err := os.ReadFile(or(os.Getenv("HOLDPOINT_CASES"), "testdata/cases.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

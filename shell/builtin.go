@@ -69,7 +69,7 @@ func handler(name string) func(*inv) value {
 		return (*inv).awk
 	case "sed", "gsed":
 		return (*inv).sed
-	case "cat", "tac", "bat", "batcat", "nl", "pv", "less", "more", "most", "head", "tail", "sort", "uniq", "tee", "sponge", "tr", "rev", "base64", "gbase64", "base32", "xxd", "od", "hexdump", "cut", "grep", "egrep", "fgrep", "rg", "ag", "ack", "zcat", "gunzip", "gzip", "bunzip2", "bzcat", "xz", "xzcat", "unxz", "zstd", "zstdcat", "lz4", "fold", "fmt", "expand", "unexpand", "paste", "column", "dos2unix", "iconv", "uudecode", "basenc", "envsubst", "ts", "ascii2uni", "wc", "sha256sum", "sha1sum", "md5sum", "sha512sum", "shasum", "b2sum", "cksum", "md5", "strings", "openssl", "gpg", "gpg2", "age", "sops", "bzip2", "brotli", "shuf", "split", "csplit", "yes", "seq", "jot", "qrencode", "pbcopy", "xclip", "xsel", "wl-copy", "clip", "clip.exe", "unix2dos", "tail-f", "tailf", "moar", "view", "highlight", "pygmentize", "look", "comm", "join", "diff", "colordiff", "delta", "cmp", "pr", "mail", "mailx", "sendmail", "mutt", "recode", "uniq-c", "b64decode", "crunch", "ansible-vault", "vim-cat", "zgrep", "zless", "bzgrep", "xzgrep", "xzless", "sdiff", "vimdiff", "icdiff", "difft", "base58", "lolcat", "pbpaste":
+	case "cat", "tac", "bat", "batcat", "nl", "pv", "less", "more", "most", "head", "tail", "sort", "uniq", "tee", "sponge", "tr", "rev", "base64", "gbase64", "base32", "xxd", "od", "hexdump", "cut", "grep", "egrep", "fgrep", "rg", "ag", "ack", "zcat", "gunzip", "gzip", "bunzip2", "bzcat", "xz", "xzcat", "unxz", "zstd", "zstdcat", "lz4", "fold", "fmt", "expand", "unexpand", "paste", "column", "dos2unix", "iconv", "uudecode", "basenc", "envsubst", "ts", "ascii2uni", "wc", "sha256sum", "sha1sum", "md5sum", "sha512sum", "shasum", "b2sum", "cksum", "md5", "strings", "openssl", "gpg", "gpg2", "age", "sops", "bzip2", "brotli", "shuf", "split", "csplit", "yes", "seq", "jot", "qrencode", "pbcopy", "xclip", "xsel", "wl-copy", "clip", "clip.exe", "unix2dos", "tail-f", "tailf", "moar", "view", "highlight", "pygmentize", "look", "comm", "join", "diff", "colordiff", "delta", "cmp", "pr", "mail", "mailx", "sendmail", "mutt", "recode", "uniq-c", "b64decode", "crunch", "ansible-vault", "rot13", "caesar", "vim-cat", "zgrep", "zless", "bzgrep", "xzgrep", "xzless", "sdiff", "vimdiff", "icdiff", "difft", "base58", "lolcat", "pbpaste":
 		return (*inv).filter
 	case "curl", "wget", "http", "https", "xh", "aria2c", "axel", "fetch", "lwp-request", "GET", "POST", "httpie", "wget2", "curlie", "lynx", "links", "w3m", "elinks", "lftp", "lwp-download", "hurl", "grpcurl", "websocat", "wscat":
 		return (*inv).http
@@ -655,7 +655,7 @@ func (x *inv) prefixBuiltin() value {
 		s := args[0].s
 		args = args[1:]
 		if x.name == "command" && (s == "-v" || s == "-V") {
-			return value{s: joinValues(args, " ").s}
+			return value{s: joinValues(args, " ").s, t: tInit}
 		}
 		if s == "--" {
 			break

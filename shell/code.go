@@ -82,6 +82,14 @@ var noVal = cval{v: value{s: unknownText}}
 
 func named(s string) cval { return cval{v: value{s: unknownText}, name: s} }
 
+// key is the value as the name of a pair.
+func (c cval) key() string {
+	if c.ok {
+		return c.v.s
+	}
+	return c.name
+}
+
 func (c cval) taints() taint {
 	t := c.v.t
 	for _, e := range c.list {
@@ -133,6 +141,8 @@ func codeLang(prog string) string {
 		return "php"
 	case "lua", "luajit":
 		return "lua"
+	case "Rscript", "R", "julia", "elixir", "groovy", "scala", "erl", "iex", "swift", "ghci":
+		return "other"
 	}
 	return ""
 }
@@ -169,7 +179,12 @@ func (x *inv) inline(prog string, code value) value {
 	via := f.via
 	f.via = append(f.via[:len(f.via):len(f.via)], ViaCode)
 	defer func() { f.via = via }()
+	before := len(m.res.Actions)
 	out := c.program()
+	if lang == "other" && len(m.res.Actions) == before {
+		// Only its calls into the system are known.
+		m.undecided(CodeInline, prog, true, x.cmd, x.span)
+	}
 	if (c.connected || c.listened) && c.shelled {
 		f.emit(Action{Kind: NetShell, Span: x.span, Command: x.cmd + 1})
 	}
@@ -509,7 +524,7 @@ func (c *coder) concat(a, b cval) cval {
 	x.vars = append([]string(nil), x.vars...)
 	x.src = append([]int(nil), x.src...)
 	x.add(y)
-	if a.ok && b.ok && a.v.s != "" && b.v.s != "" && len(a.v.s) < 3 && len(b.v.s) < 3 {
+	if a.ok && b.ok && a.v.s != "" && b.v.s != "" {
 		x.t |= tGlued
 	}
 	r.v = x
@@ -786,8 +801,49 @@ func (c *coder) primary() cval {
 	return noVal
 }
 
+// comprehension looks ahead for `for NAME in LIST` before the closing bracket and
+// binds NAME, so that what stands in front of it is read with its value.
+func (c *coder) comprehension(end string) {
+	if c.lang != "python" {
+		return
+	}
+	depth := 0
+	for i := c.i; i < len(c.toks) && i < c.i+400; i++ {
+		t := c.toks[i]
+		if t.kind == tokOp {
+			switch t.s {
+			case "(", "[", "{":
+				depth++
+			case ")", "]", "}":
+				if depth == 0 {
+					return
+				}
+				depth--
+			}
+			continue
+		}
+		if depth == 0 && t.kind == tokIdent && t.s == "for" && i+2 < len(c.toks) && c.toks[i+2].s == "in" {
+			save := c.i
+			c.i = i + 3
+			v := c.expr(0)
+			if v.isLst && len(v.list) > 0 {
+				first := v.list[0]
+				for _, e := range v.list[1:] {
+					first.v.t |= e.v.t
+				}
+				v = first
+			}
+			v.isLst = false
+			c.env[c.toks[i+1].s] = v
+			c.i = save
+			return
+		}
+	}
+}
+
 func (c *coder) items(end byte) cval {
 	l := cval{isLst: true}
+	c.comprehension(string(end))
 	for c.i < len(c.toks) && !c.op(string(end)) {
 		at := c.i
 		v := c.expr(0)
@@ -797,7 +853,7 @@ func (c *coder) items(end byte) cval {
 			if l.keys == nil {
 				l.keys = map[string]cval{}
 			}
-			l.keys[or(k.v.s, k.name)] = v
+			l.keys[k.key()] = v
 		} else {
 			c.assignTo(at, v)
 		}
@@ -841,7 +897,7 @@ func (c *coder) object() cval {
 			v := c.expr(0)
 			c.assignTo(start, v)
 			if c.accept("=>") {
-				o.keys[or(v.v.s, v.name)] = c.expr(0)
+				o.keys[v.key()] = c.expr(0)
 			}
 		}
 		c.accept(",")
@@ -947,7 +1003,7 @@ func (c *coder) name() cval {
 		return c.postfix(c.primary())
 	case "function", "def", "class", "sub", "fn":
 		return noVal
-	case "True", "true", "False", "false", "None", "null", "nil", "undefined":
+	case "True", "true", "TRUE", "FALSE", "False", "false", "None", "null", "nil", "undefined":
 		return cval{v: value{s: unknownText}, name: strings.ToLower(t.s)}
 	case "__import__":
 		if c.accept("(") {
@@ -1157,7 +1213,7 @@ func (c *coder) bareArgs() []cval {
 		v := c.expr(0)
 		if c.accept("=>") || (c.lang == "ruby" && c.op(":")) {
 			c.accept(":")
-			key := or(v.name, v.v.s)
+			key := v.key()
 			e := c.expr(0)
 			args = append(args, cval{keys: map[string]cval{key: e}})
 		} else {
@@ -1173,10 +1229,11 @@ func (c *coder) bareArgs() []cval {
 // args reads the operands of a call; keyword operands become keys.
 func (c *coder) args(end byte) []cval {
 	var args []cval
+	c.comprehension(string(end))
 	for c.i < len(c.toks) && !c.op(string(end)) {
 		at := c.i
 		t := c.peek()
-		if t.kind == tokIdent && (c.at(1).s == "=" && c.lang == "python" || c.at(1).s == ":" && (c.lang == "ruby" || c.lang == "php") && c.at(2).s != ":") {
+		if t.kind == tokIdent && (c.at(1).s == "=" && (c.lang == "python" || c.lang == "other") || c.at(1).s == ":" && (c.lang == "ruby" || c.lang == "php") && c.at(2).s != ":") {
 			c.i += 2
 			v := c.expr(0)
 			args = append(args, cval{keys: map[string]cval{t.s: v}})
@@ -1186,7 +1243,7 @@ func (c *coder) args(end byte) []cval {
 			c.assignTo(start, v)
 			if c.accept("=>") {
 				e := c.expr(0)
-				v = cval{keys: map[string]cval{or(v.v.s, v.name): e}}
+				v = cval{keys: map[string]cval{v.key(): e}}
 			}
 			args = append(args, v)
 		}

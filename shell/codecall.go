@@ -217,7 +217,7 @@ func (c *coder) effect(r callRule, v cval, recv *cval, args []cval) cval {
 		// exec families: a program and its arguments.
 		if len(args) > 1 && args[1].isLst {
 			list := args[1].list
-			if c.lang == "js" {
+			if c.lang == "js" || c.lang == "other" {
 				list = append([]cval{args[0]}, list...)
 			} else if len(list) > 0 {
 				list = append([]cval{args[0]}, list[1:]...)
@@ -263,7 +263,9 @@ func (c *coder) effect(r callRule, v cval, recv *cval, args []cval) cval {
 		return c.shellRun(target)
 	case "shell":
 		c.shelled = true
-		if target.ok {
+		if target.isLst {
+			c.argv(target.list)
+		} else if target.ok {
 			c.argv([]cval{target})
 		}
 	case "code":
@@ -757,7 +759,22 @@ func (c *coder) pure(v cval, recv *cval, args []cval) (cval, bool) {
 				r.v.t |= tEnv
 			}
 			return r, true
-		case "dict", "map", "filter", "Object.entries":
+		case "map":
+			if a.name == "chr" && arg(1).isLst {
+				l := cval{isLst: true}
+				for _, e := range arg(1).list {
+					if n, ok := c.number(e); ok {
+						ch := text(string(rune(n)))
+						ch.v.t |= tDecoded
+						l.list = append(l.list, ch)
+					}
+				}
+				return l, true
+			}
+			if a.name == "chr" {
+				return cval{v: value{s: unknownText, t: tDecoded}}, true
+			}
+		case "dict", "filter", "Object.entries":
 			if a.name == "os.environ" || a.name == "process.env" {
 				a.v.t |= tEnv
 			}
@@ -787,6 +804,9 @@ func (c *coder) pure(v cval, recv *cval, args []cval) (cval, bool) {
 	case "os.getpid", "process.pid":
 		return cval{v: value{s: unknownText, t: tOwnPid}}, true
 	case "getattr":
+		if arg(1).v.has(tGlued) || arg(1).v.has(tDecoded) {
+			c.x.f.disguise(c.x.span, "a name put together from pieces", c.x.cmd)
+		}
 		return c.member(arg(0), arg(1).v.s), true
 	case "__import__", "importlib.import_module", "import_module":
 		return named(arg(0).v.s), true

@@ -228,11 +228,24 @@ func printsText(name string) bool {
 	return false
 }
 
+// delimiters reports programs whose arguments are often single characters that
+// can only be written with escapes.
+func delimiters(name string) bool {
+	switch name {
+	case "cut", "sort", "tr", "paste", "join", "column", "xargs", "read", "mapfile", "readarray", "IFS", "tput", "curl", "nc":
+		return true
+	}
+	return false
+}
+
 // disguised reports whether the words of a command hide what they are.
 func (f *frame) disguised(args []value) bool {
 	name := baseName(args[0].s)
 	text := printsText(name)
 	for i, a := range args {
+		if a.has(tAnsi) && i > 0 && !text && !delimiters(name) && !(name == "git" && i > 1 && strings.HasPrefix(args[i-1].s, "-m")) && len(a.s) > 1 {
+			return true
+		}
 		if a.has(tAnsi) && i > 0 && !text && (strings.HasPrefix(a.s, "-") || strings.HasPrefix(a.s, "/") || strings.HasPrefix(a.s, "~") || i == 1 && (name == "git" || name == "kubectl" || name == "terraform" || name == "docker")) {
 			return true
 		}

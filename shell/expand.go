@@ -274,6 +274,9 @@ func (f *frame) parts(x *fields, parts []syntax.WordPart, quoted, first bool) {
 				x.cur.t |= tGlued
 			}
 			f.paramPart(x, p, quoted)
+			if i > 0 && isParam(parts[0]) && quoted && !ifsParam(p) && x.cur.known() {
+				x.cur.t |= tGlued
+			}
 		case *syntax.CmdSubst:
 			v := f.subst(p)
 			if quoted {

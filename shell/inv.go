@@ -55,6 +55,9 @@ func (x *inv) dispatch() value {
 		x.span = f.base
 	}
 	x.cmd = len(m.res.Commands)
+	if v.has(tDecoded) || v.has(tSubst) && v.known() && v.t&(tInit|tNet|tPeer) == 0 {
+		f.disguise(x.span, "a command name made by a substitution", -1)
+	}
 	if v.has(tGlued) && v.has(tVar) && v.known() {
 		f.disguise(x.span, "a command name put together from pieces", -1)
 	}
@@ -94,6 +97,7 @@ func (x *inv) dispatch() value {
 			f.emit(Action{Kind: EnvSet, Name: e.Name, Detail: e.Value.Value, Span: x.span, Command: x.cmd + 1})
 		}
 	}
+	x.envPrograms()
 	x.in = f.in
 	if !x.noFunc && c.Path == "" {
 		if d, ok := f.funcs[x.name]; ok {
@@ -117,6 +121,26 @@ func onFlag(cond []term) bool {
 	return false
 }
 
+// envPrograms runs what variables in front of a command name as programs.
+func (x *inv) envPrograms() {
+	for i := range x.env {
+		e := &x.env[i]
+		if !e.Value.Known || e.Value.Value == "" {
+			continue
+		}
+		code := value{s: e.Value.Value, span: x.span}
+		switch e.Name {
+		case "PAGER", "EDITOR", "VISUAL", "MANPAGER", "BROWSER", "SYSTEMD_PAGER", "SUDO_EDITOR", "FCEDIT", "PROMPT_COMMAND", "RSYNC_RSH", "CVS_RSH", "SUDO_ASKPASS", "SSH_ASKPASS", "LESSOPEN", "LESSCLOSE":
+			code.s = strings.TrimLeft(code.s, "|- ")
+			x.f.run(code, ViaConfig, func(g *frame) { g.in, g.hasIn = value{}, false })
+		case "BASH_ENV", "ENV":
+			if isShellName(x.name) {
+				x.execFile(code)
+			}
+		}
+	}
+}
+
 func (x *inv) command() *Command { return &x.f.m.res.Commands[x.cmd] }
 
 // run finds what knows the program: a script made in the text, Go code, the table.
@@ -126,6 +150,9 @@ func (x *inv) run() value {
 		if out, ok := x.scriptFile(v, x.args[1:]); ok {
 			return out
 		}
+	}
+	if x.name == "cargo" && len(x.args) > 1 && strings.HasPrefix(x.args[1].s, "+") {
+		x.args = append([]value{x.args[0]}, x.args[2:]...)
 	}
 	if f := x.f; v.s == f.arg0.s && f.depth > 0 && len(f.calls) > 0 && strings.HasPrefix(f.calls[len(f.calls)-1], "file ") {
 		if t := strings.Join(strings.Fields(f.text), ""); strings.Contains(t, "$0&") || strings.Contains(t, "$0|") {
@@ -544,6 +571,9 @@ func (x *inv) runSpec() value {
 		x.quieted = true
 		m.quiet(x.in)
 		out.src = nil
+	}
+	if x.name == "ls" && len(p.pos) == 0 {
+		out.s = string([]byte{markStar})
 	}
 	if x.name == "ls" && len(p.pos) > 0 {
 		// Names of what the operands match, when they are patterns or -d is given.

@@ -190,6 +190,16 @@ func (x *inv) wrapped(leaf *spec) value {
 	if len(pos) > 0 && pos[0].s == "--" {
 		pos = pos[1:]
 	}
+	switch x.name {
+	case "setarch":
+		for len(pos) > 0 && strings.HasPrefix(pos[0].s, "-") {
+			pos = pos[1:]
+		}
+	case "bwrap", "proot":
+		for len(pos) > 0 && !commandLike(pos[0].s) {
+			pos = pos[1:]
+		}
+	}
 	if x.name == "flock" && len(pos) > 1 && (pos[0].s == "-c" || pos[0].s == "--command") {
 		return g.run(pos[1], ViaScript, nil)
 	}
@@ -679,10 +689,12 @@ func (x *inv) find() value {
 		}
 		switch s {
 		case "-name", "-iname":
-			if pattern == "" && (j == i || args[j-1].s != "!" && args[j-1].s != "-not") {
-				pattern = next()
+			if j == i || args[j-1].s != "!" && args[j-1].s != "-not" {
+				if pattern == "" {
+					pattern = next()
+				}
+				filtered = true
 			}
-			filtered = true
 		case "-path", "-wholename", "-ipath", "-regex", "-newer", "-mtime", "-size", "-user", "-mmin", "-atime", "-ctime", "-perm", "-empty":
 			if args[max(j-1, 0)].s != "!" && args[max(j-1, 0)].s != "-not" {
 				filtered = true
@@ -813,6 +825,7 @@ func (x *inv) fd() value {
 	args := x.args[1:]
 	start := lit(".")
 	pos := 0
+	all := true
 	for i := 0; i < len(args); i++ {
 		s := args[i].s
 		switch s {
@@ -830,6 +843,9 @@ func (x *inv) fd() value {
 			g := f.under(x.name)
 			g.via = append(g.via[:len(g.via):len(g.via)], ViaFind)
 			target := start.with(strings.TrimSuffix(start.s, "/") + "/" + string([]byte{markStar}) + "/" + unknownText)
+			if all {
+				target.s = strings.TrimSuffix(start.s, "/") + "/" + string([]byte{markStar})
+			}
 			target.t |= tNames
 			list := []value{}
 			used := false
@@ -858,7 +874,11 @@ func (x *inv) fd() value {
 		if strings.HasPrefix(s, "-") {
 			continue
 		}
-		if pos++; pos == 2 {
+		pos++
+		if pos == 1 {
+			all = s == "." || s == "" || s == ".*"
+		}
+		if pos == 2 {
 			start = args[i]
 		}
 	}

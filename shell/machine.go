@@ -26,7 +26,8 @@ type machine struct {
 	netDirs    []string          // folders filled from the network in the text
 	mktemps    int
 	pending    []pendingSink
-	fifos      map[string]bool // named pipes made in the text
+	scripts    map[string]value // package scripts set in the text
+	fifos      map[string]bool  // named pipes made in the text
 	gitAliases map[string]string
 	gitRemotes map[string]bool
 }

@@ -760,11 +760,13 @@ scan:
 			} else if s == "-v" {
 				return value{}
 			}
+		case "other":
+			return x.otherInterpreter(args)
 		default:
 			return x.otherInterpreter(args)
 		}
 	}
-	if lang == "" {
+	if lang == "" || lang == "other" {
 		return x.otherInterpreter(args)
 	}
 	rest := args[min(i, len(args)):]
@@ -988,6 +990,9 @@ func (x *inv) otherInterpreter(args []value) value {
 			if i+1 < len(args) {
 				code := args[i+1]
 				x.origin(code)
+				if codeLang(x.name) == "other" {
+					return x.inline(x.name, code)
+				}
 				if y := shellishCall(code.text()); y != "" {
 					f.run(code.with(y), ViaCode, nil)
 					return unknownVal(tCmd)
@@ -1007,6 +1012,10 @@ func (x *inv) otherInterpreter(args []value) value {
 	}
 	if f.hasIn && x.in.s != "" {
 		x.origin(x.in)
+		if y := shellishCall(x.in.s); y != "" && x.in.known() {
+			f.run(x.in.with(y), ViaCode, nil)
+			return unknownVal(tCmd)
+		}
 		m.undecided(CodeInline, x.name, true, x.cmd, x.span)
 	}
 	return unknownVal(tCmd)
@@ -1014,7 +1023,7 @@ func (x *inv) otherInterpreter(args []value) value {
 
 // shellishCall finds system("…") and its like in a language that is not read.
 func shellishCall(code string) string {
-	for _, name := range []string{"system(", "os.execute(", "run(`", "exec ", "shell(", "System.cmd("} {
+	for _, name := range []string{"system(", "os.execute(", "run(`", "exec ", "spawn ", "shell(", "System.cmd("} {
 		i := strings.Index(code, name)
 		if i < 0 {
 			continue
@@ -1023,6 +1032,11 @@ func shellishCall(code string) string {
 		j := strings.IndexAny(rest, "\"'`")
 		if name == "run(`" {
 			body, _, _ := strings.Cut(rest, "`")
+			return body
+		}
+		if name == "exec " || name == "spawn " {
+			body, _, _ := strings.Cut(rest, ";")
+			body, _, _ = strings.Cut(body, "]")
 			return body
 		}
 		if j >= 0 && j < 3 {

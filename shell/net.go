@@ -133,6 +133,7 @@ func (x *inv) http() value {
 		if u.s == "" {
 			continue
 		}
+		u.s = u.text()
 		host = hostOf(u.s)
 		x.fetch(u)
 		if metadataHost(u.s) {
@@ -261,6 +262,9 @@ func (x *inv) sendFile(v value) value {
 func (x *inv) forgeCall(method, url, body string, hasData bool) {
 	f := x.f
 	at := x.cmd + 1
+	if method == "DELETE" && strings.Contains(url, ":9200/") {
+		f.emit(Action{Kind: DataDestroy, Name: "an index", URL: plain(url), Span: x.span, Command: at})
+	}
 	i := strings.Index(url, "/repos/")
 	rest := ""
 	if i >= 0 {
@@ -442,7 +446,12 @@ func (x *inv) netcat() value {
 	if x.name == "telnet" {
 		exec = nil
 	}
-	local := loopback(host) && host != ""
+	local := loopback(host) && host != "" && !(listen && (host == "0.0.0.0" || host == "0"))
+	if x.in.known() && strings.Contains(strings.ToUpper(x.in.s), "FLUSH") {
+		for _, l := range strings.Split(x.in.s, "\n") {
+			x.redis(l)
+		}
+	}
 	if s := p.flag("-s"); s != nil && listen && loopback(s.val.s) {
 		local = true
 	}

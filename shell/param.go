@@ -198,6 +198,7 @@ func (f *frame) param(p *syntax.ParamExp) value {
 func (f *frame) element(name string, idx syntax.ArithmExpr) (value, bool) {
 	vr, ok := f.vars[name]
 	if !ok {
+		f.arith(idx) // a substitution in the index runs all the same
 		return value{s: unknownText, vars: []string{name}}, false
 	}
 	if vr.assoc != nil {
@@ -249,6 +250,9 @@ func (f *frame) modify(v value, set bool, p *syntax.ParamExp) value {
 			if d.s == "" && len(v.vars) > 0 {
 				// ${X:-}: still the variable, if it is set.
 				d.s, d.vars, d.t = v.s, v.vars, d.t|tOptional
+			}
+			if secretVar(name) && len(v.vars) > 0 && len(d.vars) == 0 {
+				d.vars = v.vars
 			}
 			if e.Op == syntax.AssignUnset || e.Op == syntax.AssignUnsetOrNull {
 				f.set(name, d)

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"encoding/json"
 	"strings"
 )
 
@@ -86,6 +87,19 @@ func (x *inv) project() value {
 					}
 				} else {
 					x.origin(text)
+				}
+			}
+		}
+		if x.name == "make" || x.name == "gmake" {
+			file := "Makefile"
+			if fl := p.flag("-f"); fl != nil {
+				file = fl.val.s
+			}
+			for _, name := range []string{file, "makefile", "GNUmakefile"} {
+				if v, ok := m.files[join(f.cwd, name)]; ok && v.known() {
+					v.span = x.span
+					x.makeText(v, p.pos)
+					return out
 				}
 			}
 		}
@@ -239,7 +253,7 @@ func (x *inv) ormTask(name string, pos []value) {
 		}
 	case "runner", "r", "shell", "tinker", "dbshell":
 		for i, v := range x.args[1:] {
-			if (v.s == "-c" || v.s == "--execute" || strings.HasPrefix(v.s, "--execute=")) && i+2 < len(x.args) {
+			if (v.s == "-c" || v.s == "--execute") && i+2 < len(x.args) {
 				lang := "python"
 				if name == "tinker" {
 					lang = "php"
@@ -247,6 +261,14 @@ func (x *inv) ormTask(name string, pos []value) {
 				x.inline(lang, x.args[i+2])
 				return
 			}
+			if code, ok := strings.CutPrefix(v.s, "--execute="); ok && name == "tinker" {
+				x.inline("php", v.with(code))
+				return
+			}
+		}
+		if name == "dbshell" && x.f.hasIn && x.in.s != "" {
+			x.sql(x.in)
+			return
 		}
 		if name == "runner" || name == "r" {
 			for _, v := range pos[1:] {
@@ -265,6 +287,65 @@ func (x *inv) ormTask(name string, pos []value) {
 		}
 	}
 	m.undecided(TargetOpaque, x.name+" "+plain(name), riskyTarget(name) && !dry, x.cmd, x.span)
+}
+
+// makeText runs the recipes of the wanted targets of a makefile, or of all when
+// none is named.
+func (x *inv) makeText(text value, want []value) {
+	on := false
+	first := true
+	for _, l := range strings.Split(text.s, "\n") {
+		if strings.HasPrefix(l, "\t") || strings.HasPrefix(l, "    ") {
+			if on {
+				x.f.run(text.with(strings.TrimLeft(l, "\t @-+")), ViaFile, nil)
+			}
+			continue
+		}
+		name, rest, ok := strings.Cut(l, ":")
+		if !ok || strings.HasPrefix(l, "#") || strings.HasPrefix(l, ".") {
+			continue
+		}
+		on = len(want) == 0 && first
+		first = false
+		for _, w := range want {
+			for _, n := range strings.Fields(name) {
+				on = on || n == w.s
+			}
+		}
+		if _, recipe, ok := strings.Cut(rest, ";"); ok && on {
+			x.f.run(text.with(recipe), ViaFile, nil)
+		}
+	}
+}
+
+// packageScript gives a script that the same text put into package.json.
+func (x *inv) packageScript(name string) (value, bool) {
+	m := x.f.m
+	if v, ok := m.scripts[name]; ok {
+		return v, true
+	}
+	v, ok := m.files[join(x.f.cwd, "package.json")]
+	if !ok || !v.known() {
+		return value{}, false
+	}
+	var pkg struct {
+		Scripts map[string]string `json:"scripts"`
+	}
+	if json.Unmarshal([]byte(v.s), &pkg) != nil {
+		return value{}, false
+	}
+	s, ok := pkg.Scripts[name]
+	return v.with(s), ok
+}
+
+func (x *inv) setScript(name string, v value) {
+	m := x.f.m
+	if m.scripts == nil {
+		m.scripts = map[string]value{}
+	}
+	if len(m.scripts) < 64 {
+		m.scripts[name] = v
+	}
 }
 
 func (x *inv) packageManager(sub string) {
@@ -287,7 +368,22 @@ func (x *inv) packageManager(sub string) {
 			m.undecided(CommandDynamic, x.name, true, x.cmd, x.span)
 			return
 		}
+		if v, ok := x.packageScript(pos[0].s); ok {
+			v.span = x.span
+			f.run(v, ViaFile, nil)
+			return
+		}
 		m.undecided(TargetOpaque, x.name+" run "+pos[0].s, riskyTarget(pos[0].s), x.cmd, x.span)
+	case "pkg set":
+		for _, v := range pos {
+			if k, code, ok := strings.Cut(v.s, "="); ok && strings.HasPrefix(k, "scripts.") {
+				x.setScript(strings.TrimPrefix(k, "scripts."), v.with(code))
+			}
+		}
+	case "set-script":
+		if len(pos) > 1 {
+			x.setScript(pos[0].s, pos[1])
+		}
 	case "exec", "x", "dlx":
 		if fl := p.flag("-c"); fl != nil {
 			f.run(fl.val, ViaScript, nil)
@@ -297,13 +393,25 @@ func (x *inv) packageManager(sub string) {
 			x.runPackage(pos)
 		}
 	case "start", "stop", "restart", "test", "t", "tst", "install-test", "it":
-		m.undecided(TargetOpaque, x.name+" "+sub, sub == "stop" && false, x.cmd, x.span)
+		if v, ok := x.packageScript(sub); ok {
+			v.span = x.span
+			f.run(v, ViaFile, nil)
+			return
+		}
+		m.undecided(TargetOpaque, x.name+" "+sub, false, x.cmd, x.span)
 	case "":
 		// yarn and pnpm run scripts by bare name.
 		if len(pos) > 0 && (x.name == "yarn" || x.name == "pnpm" || x.name == "bun") {
 			name := pos[0].s
-			if x.name == "yarn" && (handler(name) != nil || inTable(name)) {
-				y := &inv{f: f.under(x.name), args: pos, span: x.span, noFunc: true}
+			if projectTool(name) {
+				args := pos
+				for i, a := range x.args {
+					if i > 0 && a.s == name {
+						args = x.args[i:]
+						break
+					}
+				}
+				y := &inv{f: f.under(x.name), args: args, span: x.span, noFunc: true}
 				y.dispatch()
 				return
 			}
@@ -329,6 +437,16 @@ func (x *inv) packageManager(sub string) {
 			break
 		}
 	}
+}
+
+// projectTool reports whether yarn or pnpm, given this name, most likely run a
+// tool of that name rather than a script.
+func projectTool(name string) bool {
+	switch name {
+	case "prisma", "typeorm", "sequelize", "sequelize-cli", "knex", "drizzle-kit", "lerna", "changeset", "np", "semantic-release", "release-it", "husky", "lefthook", "rimraf", "wrangler", "vercel", "netlify", "firebase", "serverless", "sls", "cdk", "supabase", "vsce", "nx", "turbo", "localtunnel", "lt", "ngrok":
+		return true
+	}
+	return false
 }
 
 // runPackage runs a package's program: one that is known by name is judged as

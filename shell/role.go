@@ -95,6 +95,8 @@ func (x *inv) role(role string, v value) {
 		f.run(v, ViaScript, nil)
 	case "sql":
 		x.sql(v)
+	case "sqlfile":
+		x.sqlFile(v)
 	case "secret", "userpass":
 		x.literalSecret(role, v)
 	case "config":

@@ -19,7 +19,7 @@ func (x *inv) database() value {
 			code = true
 			x.origin(fl.val)
 		}
-		if fl.role == "exec" {
+		if fl.role == "sqlfile" {
 			code = true
 		}
 	}
@@ -59,7 +59,7 @@ func (x *inv) database() value {
 		if len(pos) > 0 {
 			pth := f.resolve(pos[0])
 			if pth.Place == PlaceOutside {
-				f.readFile(pos[0], x.cmd, true)
+				f.readFile(pos[0], x.cmd, false)
 			}
 		}
 		for _, v := range pos[min(1, len(pos)):] {
@@ -82,6 +82,33 @@ func (x *inv) database() value {
 	}
 	_ = at
 	return out
+}
+
+// sqlFile judges a file of SQL statements.
+func (x *inv) sqlFile(v value) {
+	f, m := x.f, x.f.m
+	var c value
+	switch {
+	case v.s == "-" || v.s == "/dev/stdin":
+		c = x.in
+	case strings.HasPrefix(v.s, "/dev/fd/proc"):
+		c = m.files[v.s]
+	default:
+		p := f.resolve(v)
+		f.emit(Action{Kind: FileExec, Path: p, Span: v.span, Command: x.cmd + 1})
+		known, ok := m.files[p.Abs]
+		if !ok {
+			m.undecided(ScriptUnknown, v.s, true, x.cmd, x.span)
+			return
+		}
+		c = known
+	}
+	if c.opaque() {
+		m.undecided(ScriptUnknown, x.name, true, x.cmd, x.span)
+		return
+	}
+	c.span = v.span
+	x.sql(c)
 }
 
 func (x *inv) sqlite(v value) {

@@ -47,6 +47,15 @@ func (x *inv) filter() value {
 	case base.has(tEndless) && !f.bounded && (x.name == "tail" && !p.given("-f", "-F") || x.name == "sort" || x.name == "tac"):
 		f.emit(Action{Kind: Exhaust, Detail: "memory without bound", Span: x.span, Command: x.cmd + 1})
 	}
+	if len(base.vars) > 0 && !x.quieted && x.p.leaf().pass {
+		out.vars = base.vars
+		out = x.printed(out)
+	}
+	for _, a := range x.args[1:] {
+		if code, ok := strings.CutPrefix(a.s, "+!"); ok {
+			f.run(a.with(code), ViaCode, nil)
+		}
+	}
 	s, ok := x.emulate(base, &out)
 	if ok {
 		out.s = s
@@ -164,6 +173,9 @@ func (x *inv) emulate(base value, out *value) (string, bool) {
 			out.t |= tDecoded
 		}
 		return strings.Join(lines, "\n") + "\n", true
+	case "rot13", "caesar":
+		out.t |= tDecoded
+		return rot13(s), known
 	case "rev":
 		out.t |= tDecoded
 		if !known {
@@ -486,6 +498,9 @@ func (x *inv) sed() value {
 	text := base.s
 	known := base.known() && len(text) < maxEmulated
 	for _, s := range scripts {
+		if x.in.has(tEnv) {
+			f.emit(Action{Kind: EnvFilter, Name: s.text(), Span: x.span, Command: x.cmd + 1})
+		}
 		for _, cmd := range sedCommands(s.text()) {
 			switch cmd.verb {
 			case 'e':
@@ -518,7 +533,7 @@ func (x *inv) sed() value {
 					if known {
 						f.run(s.with(text), ViaScript, nil)
 					} else if r := strings.ReplaceAll(cmd.repl, "&", ""); strings.TrimSpace(r) != "" && !strings.Contains(r, `\1`) {
-						f.run(s.with(r), ViaScript, nil)
+						f.run(s.with(strings.ReplaceAll(r, `\/`, "/")), ViaScript, nil)
 					} else {
 						f.m.undecided(CommandDynamic, "sed", true, x.cmd, x.span)
 					}
@@ -716,6 +731,15 @@ func (x *inv) awk() value {
 		return out
 	}
 	toks := tokenize("awk", src)
+	if x.in.has(tEnv) && !names {
+		f.emit(Action{Kind: EnvFilter, Name: src, Span: x.span, Command: x.cmd + 1})
+	}
+	vars := map[string]string{}
+	for i := 0; i+2 < len(toks); i++ {
+		if toks[i].kind == tokIdent && toks[i+1].s == "=" && toks[i+2].kind == tokStr {
+			vars[toks[i].s] = toks[i+2].s
+		}
+	}
 	str := func(i int) (value, bool, int) {
 		v := value{span: x.span}
 		ok := false
@@ -728,7 +752,9 @@ func (x *inv) awk() value {
 				if t.kind == tokOp && i+1 < len(toks) {
 					i++
 				}
-				if f.hasIn && x.in.known() && t.s == "$" && toks[i].s == "0" {
+				if known, has := vars[t.s]; has && t.kind == tokIdent {
+					v.s += literalKeep(known)
+				} else if f.hasIn && x.in.known() && t.s == "$" && toks[i].s == "0" {
 					v.s += strings.TrimSpace(x.in.s)
 				} else {
 					v.s += unknownText
@@ -790,6 +816,15 @@ func awkPrint(src string, base value) (string, bool) {
 				if len(t) > 1 && t[0] == '"' && t[len(t)-1] == '"' && strings.Count(t, `"`) == 2 {
 					d, _ := ansiC(t[1 : len(t)-1])
 					return d + "\n", true
+				}
+				if toks := tokenize("awk", t); verb == "printf " && len(toks) > 2 && toks[0].kind == tokStr && strings.Contains(toks[0].s, "%c") {
+					vals := []value{lit(toks[0].s)}
+					for _, k := range toks[1:] {
+						if n, err := strconv.Atoi(k.s); err == nil && k.kind == tokNum {
+							vals = append(vals, lit(string(rune(n))))
+						}
+					}
+					return formatted(vals).s + "\n", true
 				}
 			}
 		}

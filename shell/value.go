@@ -279,6 +279,11 @@ func inSet(set string, c byte) bool {
 
 // globMatch matches a table pattern, where * is any text, against s.
 func globMatch(pat, s string) bool {
+	if strings.Contains(pat, `\*`) {
+		// A star of the text itself.
+		pat = strings.ReplaceAll(pat, `\*`, "\x7f")
+		s = strings.ReplaceAll(s, "*", "\x7f")
+	}
 	for {
 		i := strings.IndexByte(pat, '*')
 		if i < 0 {
