@@ -68,7 +68,7 @@ type SecretMatch struct {
 // Limits bounds the work of one [Extract]. Each breach is named in
 // [Facts.Breach], and the event is then refused whatever the rules say.
 type Limits struct {
-	Files   int // files of one event; default 16,384
+	Files   int // files of one event; default 4,096
 	URLs    int // addresses of one event; default 4,096
 	Strings int // strings of the input that are looked at; default 65,536
 	Secrets int // secrets of one event; default 256
@@ -76,7 +76,7 @@ type Limits struct {
 
 // The default bounds of [Limits].
 const (
-	DefaultFiles   = 16_384
+	DefaultFiles   = 4_096
 	DefaultURLs    = 4_096
 	DefaultStrings = 65_536
 	DefaultSecrets = 256

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/holdpoint/holdpoint/ahp"
@@ -182,4 +183,28 @@ func TestAllowListsNeedCertainty(t *testing.T) {
 			t.Errorf("%s: exempt", name)
 		}
 	}
+}
+
+// A set, its engine and the facts are shared by every decision that runs.
+func TestConcurrentDecisions(t *testing.T) {
+	s := load(t, folder(t, "a.yaml", "version: 1\npacks: [default]\nallow: {hosts: [up.example.com]}\n"+strings.TrimPrefix(rules(rule("loop", "files.exists(f, f.glob('**/x'))", "flag")), "version: 1\n")), policy.Options{})
+	f := pushFacts()
+	want := decide(t, s, f)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				d, err := s.Decide(t.Context(), f)
+				if err != nil || d.Rule != want.Rule || len(d.Flags) != len(want.Flags) || d.Digest != want.Digest {
+					t.Errorf("got %+v, %v", d, err)
+					return
+				}
+			}
+		})
+	}
+	// Reloads use the same engine.
+	for range 5 {
+		load(t, "", policy.Options{Packs: []string{policy.DefaultPack}})
+	}
+	wg.Wait()
 }

@@ -200,17 +200,15 @@ func hazardNames(f *facts.Facts) []string {
 
 // candidates returns the rules that can hold for f, in order.
 func (s *Set) candidates(f *facts.Facts) []int {
-	out := s.always
-	merged := false
+	// Many files can name one rule many times, so the rules are marked, not listed.
+	var marked []bool
 	give := func(more []int) {
-		if len(more) == 0 {
-			return
+		if len(more) > 0 && marked == nil {
+			marked = make([]bool, len(s.rules))
 		}
-		if !merged {
-			out = append(make([]int, 0, len(out)+len(more)+8), out...)
-			merged = true
+		for _, i := range more {
+			marked[i] = true
 		}
-		out = append(out, more...)
 	}
 	add := func(kind KeyKind, value string) {
 		if s.kinds[kind] {
@@ -260,11 +258,19 @@ func (s *Set) candidates(f *facts.Facts) []int {
 			add(KeyProgram, f.Shell.Result.Commands[i].Program)
 		}
 	}
-	if !merged {
-		return out
+	if marked == nil {
+		return s.always
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	for _, i := range s.always {
+		marked[i] = true
+	}
+	out := make([]int, 0, len(s.always)+8)
+	for i, m := range marked {
+		if m {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // run is the evaluation of one event.
