@@ -53,6 +53,9 @@ Exit codes: 0 done (check: nothing against it), 1 failed, 2 wrong usage,
 	for _, construct := range commands {
 		root.AddCommand(construct(a))
 	}
+	if err := completeValues(root); err != nil {
+		panic(err) // a flag has two lists of values
+	}
 	return root
 }
 
