@@ -278,3 +278,30 @@ func dialAsAnotherUser() {
 	n, _ := io.Copy(io.Discard, c)
 	os.Stdout.WriteString("connected, " + strconv.FormatInt(n, 10) + " bytes\n")
 }
+
+func TestAPolicyFolderInsideAWorkspaceIsTold(t *testing.T) {
+	o := options(t)
+	base := shortDir(t)
+	o.Policy.Dir, o.Reload = filepath.Join(base, "repo", "policy"), gateway.ReloadManual
+	if err := os.MkdirAll(o.Policy.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	writePolicy(t, o.Policy.Dir, policyDeploy)
+	r := start(t, o)
+	at := func(dir, command string) told {
+		return hook(t, o.Socket, hookwire.AgentClaudeCode, "PreToolUse", bytes.ReplaceAll(
+			bytes.ReplaceAll(bash(command), []byte("/home/dev/repo"), []byte(dir)), []byte(`"s-1"`), []byte(`"`+dir+`"`)))
+	}
+	at("/home/dev/repo", "ls")
+	if strings.Contains(r.metric("holdpoint_policy_in_workspace"), " 1") {
+		t.Error("told although no agent works there")
+	}
+	at(filepath.Join(base, "repo"), "ls")
+	if !strings.Contains(r.metric("holdpoint_policy_in_workspace"), " 1") || !strings.Contains(r.log.String(), "policy folder lies in the workspace") {
+		t.Error("not told")
+	}
+	// Inside the workspace or not: the gate's own files are not the agent's to change.
+	if got := at(filepath.Join(base, "repo"), "echo > policy/rules.yaml"); !got.denied() {
+		t.Errorf("a write to the policy: %+v", got)
+	}
+}

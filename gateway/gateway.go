@@ -45,13 +45,14 @@ type Gateway struct {
 	tcpLn   net.Listener
 	watcher *fsnotify.Watcher
 
-	observed     map[ahp.EventType]bool // event types that some backend observes
-	sessions     *sessions
-	reloads      chan Trigger
-	spooled      map[string]bool // lines of spools that are still being read; drainSpool's own
-	brokenPolicy atomic.Pointer[error]
-	serving      atomic.Bool
-	began        time.Time
+	observed      map[ahp.EventType]bool // event types that some backend observes
+	sessions      *sessions
+	reloads       chan Trigger
+	spooled       map[string]bool // lines of spools that are still being read; drainSpool's own
+	brokenPolicy  atomic.Pointer[error]
+	policyExposed atomic.Bool // the policy folder lies in a workspace
+	serving       atomic.Bool
+	began         time.Time
 
 	deliveries sync.WaitGroup // calls whose observers are still being told
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -41,6 +42,8 @@ const (
 	lingerBytes   = 16 << 20
 	lingerTimeout = time.Second
 )
+
+var frameReaders = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 8<<10) }}
 
 // margin is what is kept of a client's budget for the way back: a tenth, at
 // least 20 ms, at most half of it.
@@ -92,7 +95,12 @@ func (g *Gateway) serveHook(ctx context.Context, c net.Conn) {
 	if err := c.SetReadDeadline(began.Add(g.opts.FrameTimeout)); err != nil {
 		return
 	}
-	req, err := hookwire.ReadRequest(c, g.opts.MaxPayloadBytes)
+	// A frame is read in small parts, which must not be a system call each.
+	in := frameReaders.Get().(*bufio.Reader)
+	in.Reset(c)
+	req, err := hookwire.ReadRequest(in, g.opts.MaxPayloadBytes)
+	in.Reset(nil)
+	frameReaders.Put(in)
 	if err != nil {
 		g.refuseFrame(ctx, c, req, err)
 		return
@@ -283,7 +291,24 @@ func (g *Gateway) place(h *hookwire.Header, dec *native.Decoded) (*ahp.Event, Wo
 	ws := g.sessions.workspace(sessionKey(h.Agent, ev), dec.NamedRoots, cwd)
 	g.metrics.sessions.Set(float64(g.sessions.len()))
 	ev.Session.WorkspaceRoots = ws.Roots
+	g.watchRoots(ws.Roots)
 	return ev, ws
+}
+
+// watchRoots says once when an agent works where the policy lies. Changing the
+// policy is a hazard then as ever, but the folder should not be there.
+func (g *Gateway) watchRoots(roots []string) {
+	dir := g.opts.Policy.Dir
+	if dir == "" || g.policyExposed.Load() {
+		return
+	}
+	for _, root := range roots {
+		if within(root, dir) && !g.policyExposed.Swap(true) {
+			g.metrics.policyExposed.Set(1)
+			g.log.LogAttrs(context.Background(), slog.LevelWarn, "policy folder lies in the workspace of an agent: keep it elsewhere",
+				slog.String("policy", dir), slog.String("workspace", root))
+		}
+	}
 }
 
 func sessionKey(agent string, ev *ahp.Event) string { return agent + "\x00" + ev.Session.ID }

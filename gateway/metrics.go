@@ -25,6 +25,7 @@ type metrics struct {
 	auditPending  prometheus.Gauge
 	reloads       *prometheus.CounterVec // result
 	policyBroken  prometheus.Gauge
+	policyExposed prometheus.Gauge
 	connections   prometheus.Gauge
 	sessions      prometheus.Gauge
 }
@@ -53,11 +54,12 @@ func newMetrics() *metrics {
 		auditPending:  gauge("audit_unwritten", "1 while the last audit entry could not be written."),
 		reloads:       counter("policy_reloads_total", "Policy loads by result.", "result"),
 		policyBroken:  gauge("policy_broken", "1 while the policy files on disk are broken and the last good policy is in force."),
+		policyExposed: gauge("policy_in_workspace", "1 once an agent has worked where the policy folder lies."),
 		connections:   gauge("hook_connections", "Open connections on the hook socket."),
 		sessions:      gauge("sessions", "Agent sessions that are remembered."),
 	}
 	m.reg.MustRegister(m.decisions, m.denials, m.failedOpen, m.fallbacks, m.seconds, m.events, m.frames,
-		m.refusedPeers, m.auditFailures, m.auditPending, m.reloads, m.policyBroken, m.connections, m.sessions)
+		m.refusedPeers, m.auditFailures, m.auditPending, m.reloads, m.policyBroken, m.policyExposed, m.connections, m.sessions)
 	return m
 }
 

@@ -221,7 +221,10 @@ func readLine(r *bufio.Reader, limit int) (line []byte, long bool, err error) {
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		return bytes.TrimSuffix(line, []byte("\n")), long, err
+		if line = bytes.TrimSuffix(line, []byte("\n")); len(line) > limit {
+			line, long = nil, true
+		}
+		return line, long, err
 	}
 }
 

@@ -45,8 +45,10 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status":  cmdStatus,
-			"waitfor": cmdWaitFor,
+			"status":     cmdStatus,
+			"waitfor":    cmdWaitFor,
+			"waitstatus": cmdWaitStatus,
+			"waittext":   cmdWaitText,
 		},
 	})
 }

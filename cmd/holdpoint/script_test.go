@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -22,14 +23,20 @@ func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	args = args[1:]
+	got, stdout, stderr := runStatus(ts, args[1:])
+	_, _ = ts.Stdout().Write([]byte(stdout))
+	_, _ = ts.Stderr().Write([]byte(stderr))
+	if got != want {
+		ts.Fatalf("exit code %d, want %d\n%s%s", got, want, stdout, stderr)
+	}
+}
+
+func runStatus(ts *testscript.TestScript, args []string) (code int, stdout, stderr string) {
 	stdin := ""
 	if args[0] == "-stdin" {
 		stdin, args = args[1], args[2:]
 	}
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Path = lookPath(ts, args[0])
-	cmd.Err = nil
+	cmd := exec.Command(lookPath(ts, args[0]), args[1:]...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = []string{
 		"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"),
@@ -42,17 +49,43 @@ func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
 		defer f.Close()
 		cmd.Stdin = f
 	}
-	var stdout, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err = cmd.Run()
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		ts.Fatalf("%v", err)
 	}
-	_, _ = ts.Stdout().Write([]byte(stdout.String()))
-	_, _ = ts.Stderr().Write([]byte(stderr.String()))
-	if got := cmd.ProcessState.ExitCode(); got != want {
-		ts.Fatalf("exit code %d, want %d\n%s%s", got, want, stdout.String(), stderr.String())
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// cmdWaitStatus is cmdStatus again and again until the code is the one wanted.
+func cmdWaitStatus(ts *testscript.TestScript, neg bool, args []string) {
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		code, stdout, stderr := runStatus(ts, args[1:])
+		if strconv.Itoa(code) == args[0] {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("exit code %d, waited for %s in vain\n%s%s", code, args[0], stdout, stderr)
+		}
+		time.Sleep(20 * time.Millisecond) // a poll
+	}
+}
+
+// cmdWaitText waits until a file holds a text.
+func cmdWaitText(ts *testscript.TestScript, neg bool, args []string) {
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		b, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err == nil && strings.Contains(string(b), args[1]) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("waited for %q in %s in vain: %v\n%s", args[1], args[0], err, b)
+		}
+		time.Sleep(10 * time.Millisecond) // a poll
 	}
 }
 
@@ -70,13 +103,15 @@ func lookPath(ts *testscript.TestScript, name string) string {
 	return ""
 }
 
-// cmdWaitFor waits until something is at each path.
+// cmdWaitFor waits until something is at each path, which may be a pattern, or
+// with ! until nothing is.
 func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
 	deadline := time.Now().Add(30 * time.Second)
 	for _, name := range args {
 		for {
-			_, err := os.Lstat(ts.MkAbs(name))
-			if (err == nil) != neg {
+			found, err := filepath.Glob(ts.MkAbs(name))
+			ts.Check(err)
+			if (len(found) > 0) != neg {
 				break
 			}
 			if time.Now().After(deadline) {
