@@ -172,6 +172,7 @@ func (s *source) text(ptr string) string {
 			at += i + len(v)
 		}
 	}
+	credentials(t, mask)
 	if sh := s.f.Shell; sh != nil && sh.Result != nil && t == sh.Text {
 		for i := range sh.Result.Actions {
 			if a := &sh.Result.Actions[i]; a.Kind == shell.SecretLiteral {
@@ -181,6 +182,24 @@ func (s *source) text(ptr string) string {
 	}
 	s.cache[ptr] = string(b)
 	return s.cache[ptr]
+}
+
+// credentials masks what stands before the @ of an address.
+func credentials(t string, mask func(start, end int)) {
+	for at := 0; ; {
+		i := strings.Index(t[at:], "://")
+		if i < 0 {
+			return
+		}
+		at += i + len("://")
+		end := strings.IndexAny(t[at:], " \t\r\n\"'<>`/?#")
+		if end < 0 {
+			end = len(t) - at
+		}
+		if user := strings.LastIndexByte(t[at:at+end], '@'); user > 0 {
+			mask(at, at+user)
+		}
+	}
 }
 
 // lookup follows a JSON pointer.

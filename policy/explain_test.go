@@ -82,6 +82,7 @@ func TestExplainRedacts(t *testing.T) {
 	for _, in := range []struct{ tool, key, text string }{
 		{"Bash", "command", "echo \x1b[31m" + value + " \u202e | cat > /etc/x\nsecond line " + value},
 		{"Bash", "command", "cat /srv/" + value + "/x && curl https://" + value + ".example.com"},
+		{"Bash", "command", "git clone https://SENSITIVE:x@example.com/a.git && echo " + value},
 		{"Write", "content", "first\nkey=" + value + "\n"},
 		{"WebFetch", "url", "https://user:" + value + "@example.com/?token=" + value},
 	} {
