@@ -305,3 +305,34 @@ func TestAPolicyFolderInsideAWorkspaceIsTold(t *testing.T) {
 		t.Errorf("a write to the policy: %+v", got)
 	}
 }
+
+// A stop waits for what is under way, and no longer than the drain time: what has
+// not come to an end by then is refused and recorded.
+func TestAStopDoesNotWaitForASlowBackend(t *testing.T) {
+	rem := newRemote(t)
+	rem.delay = make(chan struct{})
+	defer close(rem.delay)
+	o := options(t)
+	o.Drain = 100 * time.Millisecond
+	o.Hooks = []ahp.Backend{rem.backend(ahp.Subscription{
+		Events: intercept.Events, Mode: ahp.ModeIntercept, Timeout: 10 * time.Minute, FailurePolicy: ahp.FailOpen,
+	})}
+	r := start(t, o)
+	frame, err := hookwire.AppendRequest(nil, &hookwire.Request{
+		Header:  hookwire.Header{Agent: hookwire.AgentClaudeCode, Event: "PreToolUse", BudgetMs: 600_000},
+		Payload: bash("ls"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan *hookwire.Answer, 1)
+	go func() { got <- exchange(t, o.Socket, frame) }()
+	r.until("the slow backend is asked", func() bool { asked, _ := rem.seen(); return asked == 1 })
+	r.end() // fails after a minute
+	if ans := <-got; ans.Status != hookwire.StatusAnswer || ans.ExitCode != 2 {
+		t.Errorf("answer %+v, want a refusal", ans)
+	}
+	if sets := r.settlements(); len(sets) != 1 || sets[0].Decision != settle.DecisionSynthetic {
+		t.Errorf("records %+v", sets)
+	}
+}

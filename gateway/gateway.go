@@ -238,16 +238,24 @@ func (g *Gateway) Run(ctx context.Context) error {
 	grp.Go(func() error { return g.reloadLoop(run) })
 	grp.Go(func() error { return g.spoolLoop(run) })
 	grp.Go(func() error { return g.retainLoop(run) })
-	grp.Go(func() error {
-		<-run.Done()
+	var watch sync.WaitGroup
+	ended := make(chan struct{})
+	watch.Go(func() {
+		<-run.Done() // at the latest when grp.Wait has returned
 		g.serving.Store(false)
-		drain := time.AfterFunc(g.opts.Drain, func() { endWork(errStopping) })
+		drain := time.NewTimer(g.opts.Drain)
 		defer drain.Stop()
-		return nil
+		select {
+		case <-drain.C:
+			endWork(errStopping)
+		case <-ended:
+		}
 	})
 	g.serving.Store(true)
 	g.log.LogAttrs(ctx, slog.LevelInfo, "serving", slog.String("socket", g.opts.Socket), slog.String("digest", g.decider.Digest()))
 	err := grp.Wait()
+	close(ended)
+	watch.Wait()
 	endWork(errStopping)
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.opts.Drain)
 	defer cancel()

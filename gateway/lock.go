@@ -45,14 +45,14 @@ func lockSocket(socket string) (*lockFile, error) {
 		}
 		return nil, fmt.Errorf("lock of %s: %w", socket, err)
 	}
-	l := &lockFile{f}
-	if err := f.Truncate(0); err == nil {
+	err = f.Truncate(0)
+	if err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("lock of %s: %w", socket, err), l.release())
-		}
 	}
-	return l, nil
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("lock of %s: %w", socket, err), f.Close())
+	}
+	return &lockFile{f}, nil
 }
 
 // release frees the lock by closing its file.
