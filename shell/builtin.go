@@ -472,6 +472,12 @@ func (x *inv) alias() value {
 		}
 		n[name] = text
 		f.aliases = n
+		if a.has(tDecoded) {
+			if f.m.hidden == nil {
+				f.m.hidden = map[string]bool{}
+			}
+			f.m.hidden[name] = true
+		}
 	}
 	return value{}
 }

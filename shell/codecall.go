@@ -414,6 +414,39 @@ func (c *coder) effect(r callRule, v cval, recv *cval, args []cval) cval {
 		if target.ok {
 			x.sql(target.v)
 		}
+	case "infra":
+		c.emit(Action{Kind: InfraDestroy, Name: v.name})
+	case "reveal":
+		res.v.src = append(res.v.src, c.emit(Action{Kind: SecretReveal, Name: v.name}))
+	case "upload":
+		every(func(a value) {
+			if a.s != unknownText {
+				f.readFile(a, x.cmd, false)
+			}
+		})
+		c.emit(Action{Kind: NetUpload, Name: v.name})
+	case "sdkdelete":
+		// .delete() of cloud and database objects.
+		if recv == nil {
+			break
+		}
+		switch n := recv.name; {
+		case strings.Contains(n, "boto3") && strings.Contains(n, "Table"):
+			c.emit(Action{Kind: DataDestroy, Name: n})
+		case strings.Contains(n, "boto3"), strings.Contains(n, "bucket()"), strings.Contains(n, "google.cloud"), strings.Contains(n, "storage.Client"):
+			c.emit(Action{Kind: InfraDestroy, Name: n})
+		case strings.HasSuffix(n, "objects.all()"), strings.HasSuffix(n, ".query()"), strings.HasSuffix(n, ".all()"):
+			c.emit(Action{Kind: DataDestroy, Name: n})
+		}
+	case "forced":
+		if k, ok := keyword(args, "force", "drop"); ok && truthy(k) {
+			c.emit(Action{Kind: DataDestroy, Name: v.name})
+		}
+	case "emptyonly":
+		empty := len(args) == 0 || args[0].keys != nil && len(args[0].keys) == 0 && !args[0].ok
+		if empty {
+			c.emit(Action{Kind: DataDestroy, Name: v.name})
+		}
 	case "dropdb":
 		c.emit(Action{Kind: DataDestroy, Name: v.name})
 	}

@@ -181,7 +181,7 @@ func (f *frame) redirect(r *syntax.Redirect, outs *[]output, persist bool) {
 				// 0>&1: the input is whatever the output is.
 				for _, o := range *outs {
 					if o.target.has(tPeer) {
-						f.input("0", o.target)
+						f.input("0", o.target.with(unknownText))
 					}
 				}
 			}
@@ -1037,6 +1037,9 @@ func (f *frame) alternatives(c *syntax.CallExpr) (value, bool) {
 }
 
 func (f *frame) runAlias(name, text string, c *syntax.CallExpr) value {
+	if f.m.hidden[name] {
+		f.disguise(f.span(c), "decoded text is run", -1)
+	}
 	var b strings.Builder
 	for _, a := range c.Assigns {
 		b.WriteString(f.slice(a))

@@ -80,12 +80,6 @@ func (x *inv) git() value {
 	case "config", "config set", "config unset":
 		x.gitConfigCommand(sub, aliases)
 	case "push":
-		for _, v := range p.pos {
-			if v.known() && (strings.Contains(v.s, "://") || strings.HasPrefix(v.s, "git@") || strings.Contains(v.s, "@") && strings.Contains(v.s, ":")) {
-				f.emit(Action{Kind: NetUpload, URL: plain(v.s), Host: hostOf(v.s), Span: v.span, Command: at, Dry: x.dry})
-			}
-			break
-		}
 		if len(p.pos) > 0 && m.gitRemotes[p.pos[0].s] || m.gitRemotes["*"] && len(p.pos) == 0 {
 			f.emit(Action{Kind: NetUpload, Name: p.pos[0].s, Span: x.span, Command: at, Dry: x.dry})
 		}

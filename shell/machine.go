@@ -27,6 +27,7 @@ type machine struct {
 	mktemps    int
 	pending    []pendingSink
 	scripts    map[string]value // package scripts set in the text
+	hidden     map[string]bool  // aliases whose text was decoded
 	fifos      map[string]bool  // named pipes made in the text
 	gitAliases map[string]string
 	gitRemotes map[string]bool

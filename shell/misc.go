@@ -205,7 +205,7 @@ func (x *inv) chmod() value {
 
 func (x *inv) makeLink(target, name value) {
 	f, m := x.f, x.f.m
-	p := f.resolve(name)
+	p := f.resolveEntry(name)
 	t := f.resolve(target)
 	if !p.Unresolved {
 		dst := join(f.cwd, name.s)
@@ -282,7 +282,7 @@ func (x *inv) copyMove() value {
 	for _, v := range pos {
 		var c value
 		if x.name == "mv" || x.name == "gmv" {
-			pth := f.resolve(v)
+			pth := f.resolveEntry(v)
 			c = m.files[pth.Abs]
 			f.emit(Action{Kind: FileDelete, Path: pth, Detail: "move", Span: v.span, Command: at})
 			delete(m.files, pth.Abs)
@@ -329,6 +329,7 @@ func (x *inv) dd() value {
 	f := x.f
 	out := value{s: unknownText, t: tCmd}
 	count, endless := false, false
+	blocks, size := int64(0), int64(512)
 	var dst value
 	for _, a := range x.args[1:] {
 		k, v, _ := strings.Cut(a.text(), "=")
@@ -341,9 +342,9 @@ func (x *inv) dd() value {
 			dst = a.with(v)
 		case "count":
 			count = true
-			if n := sizeOf(v); n > 1<<40 {
-				count = false
-			}
+			blocks = sizeOf(v)
+		case "bs", "obs", "ibs":
+			size = max(size, sizeOf(v))
 		}
 	}
 	if x.in.t != 0 || x.in.s != "" {
@@ -352,7 +353,7 @@ func (x *inv) dd() value {
 			endless = x.in.has(tEndless)
 		}
 	}
-	if count {
+	if count && (blocks == 0 || size < (100<<30)/blocks) {
 		out.t &^= tEndless
 		endless = false
 	}

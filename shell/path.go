@@ -44,8 +44,15 @@ func join(cwd, name string) string {
 
 const maxLinks = 16
 
-// resolve judges a name as the current command would get it.
-func (f *frame) resolve(v value) Path {
+// resolve judges a name as the current command would get it. A link at the end
+// is followed, as reading and writing do.
+func (f *frame) resolve(v value) Path { return f.resolveName(v, true) }
+
+// resolveEntry judges a name whose folder entry is meant: what deletes or moves
+// a link does not follow it.
+func (f *frame) resolveEntry(v value) Path { return f.resolveName(v, false) }
+
+func (f *frame) resolveName(v value, whole bool) Path {
 	m := f.m
 	name := v.s
 	p := Path{Raw: plain(name), Slash: len(name) > 1 && strings.HasSuffix(name, "/")}
@@ -58,7 +65,7 @@ func (f *frame) resolve(v value) Path {
 		return p
 	}
 	abs = f.mapMounts(abs)
-	abs = m.follow(abs, p.Slash)
+	abs = m.follow(abs, whole || p.Slash)
 	return m.place(p, abs)
 }
 

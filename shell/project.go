@@ -11,6 +11,12 @@ func riskyTarget(name string) bool {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
 		return r == ':' || r == '-' || r == '_' || r == '.' || r == '/' || r == ' '
 	})
+	if n := len(words); n > 0 {
+		switch words[n-1] {
+		case "status", "list", "version", "check", "diff", "show", "plan", "validate", "info", "lint", "help", "test", "tests", "types", "dry":
+			return false
+		}
+	}
 	for _, w := range words {
 		switch w {
 		case "deploy", "deployment", "release", "publish", "clean", "cleanup", "purge", "nuke", "wipe", "destroy", "drop", "reset", "delete", "remove", "rm", "prune", "teardown", "uninstall", "migrate", "migration", "migrations", "seed", "rollback", "undeploy", "ship", "promote", "provision", "down", "distclean", "mrproper", "clobber", "truncate", "flush", "erase", "upload", "push", "apply", "production", "prod", "rollout", "cutover", "backfill", "import", "restore", "kill", "hotfix", "sync", "fresh", "realclean", "veryclean", "prepublish", "db", "database", "undo", "destroyall", "infra", "terraform", "delivery", "go-live", "postdeploy", "predeploy", "recreate", "rebuild-db", "stop", "shutdown", "clear", "danger", "reseed", "deprovision", "decommission", "sanitize", "scrub", "obliterate", "zap", "trash":

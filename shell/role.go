@@ -64,7 +64,7 @@ func (x *inv) role(role string, v value) {
 	case "deltree":
 		x.deletes(v, true)
 	case "move":
-		p := f.resolve(v)
+		p := f.resolveEntry(v)
 		f.emit(Action{Kind: FileDelete, Path: p, Detail: "move", Dry: x.dry, Span: v.span, Command: at})
 	case "wipe":
 		f.emit(Action{Kind: FileWipe, Path: f.resolve(v), Dry: x.dry, Span: v.span, Command: at})
@@ -116,7 +116,7 @@ func (x *inv) writes(v, content value) {
 
 func (x *inv) deletes(v value, tree bool) {
 	f := x.f
-	p := f.resolve(v)
+	p := f.resolveEntry(v)
 	cert := Certain
 	if p.Unresolved || f.weak {
 		cert = Possible
