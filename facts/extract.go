@@ -170,19 +170,20 @@ func (x *extractor) tool(t *ahp.Tool, input map[string]any) error {
 		return nil
 	}
 	x.folder = x.f.Session.CWD
-	switch {
-	case shape.kind == ahp.KindShell:
+	switch shape.kind {
+	case ahp.KindShell:
 		x.shell(name, shape, input)
 		return nil
-	case shape.kind == ahp.KindTask:
+	case ahp.KindTask:
 		return nil
-	}
-	if shape.kind == ahp.KindFileEdit || shape.kind == ahp.KindFileWrite {
-		if x.patches(shape, input) {
+	case ahp.KindFileEdit, ahp.KindFileWrite:
+		if x.patches(input) {
 			return nil
 		}
-	}
-	if shape.kind == ahp.KindFetch || shape.kind == ahp.KindMCP || shape.kind == ahp.KindOther || shape.kind == "" {
+	case ahp.KindFileRead, ahp.KindSearch:
+	case ahp.KindFetch, ahp.KindMCP, ahp.KindOther:
+		x.fetch(shape, input)
+	default:
 		x.fetch(shape, input)
 	}
 	x.files(shape, via, input)
@@ -393,9 +394,8 @@ func quoteArgv(words []string) string {
 }
 
 func quoteWord(w string) string {
-	if w != "" && strings.IndexFunc(w, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r))
-	}) < 0 {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@%+,"
+	if w != "" && strings.Trim(w, plain) == "" {
 		return w
 	}
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"

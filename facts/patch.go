@@ -170,9 +170,9 @@ func (p *patchParser) diff() {
 			}
 		case strings.HasPrefix(p.line, "@@ "):
 			p.hunk()
-		case strings.HasPrefix(p.line, "GIT binary patch"):
-			// Its data lines hold no header: a length letter and base 85.
 		}
+		// The data of a binary patch needs no care: its lines start with a letter that
+		// is their length.
 	}
 }
 

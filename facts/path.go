@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"errors"
 	"net/url"
 	"strings"
 
@@ -46,8 +47,9 @@ func zoneOf(p shell.Place) Zone {
 		return ZoneDevice
 	case shell.PlaceOutside:
 		return ZoneOutside
+	default:
+		return ZoneUnknown
 	}
-	return ZoneUnknown
 }
 
 // addFile adds one path of a tool's input.
@@ -201,7 +203,7 @@ func itoa(i int) string {
 }
 
 // patches reads the patch in a tool's input, and reports whether there was one.
-func (x *extractor) patches(shape toolShape, input map[string]any) bool {
+func (x *extractor) patches(input map[string]any) bool {
 	name := strings.ToLower(x.f.Tool.Name)
 	if x.f.MCP != nil {
 		name = strings.ToLower(x.f.MCP.Tool)
@@ -223,15 +225,15 @@ func (x *extractor) patches(shape toolShape, input map[string]any) bool {
 			continue
 		}
 		files, err := ParsePatch(text, x.limits.Files)
-		if err == ErrNoPatch && !patchTool {
+		if errors.Is(err, ErrNoPatch) && !patchTool {
 			continue
 		}
-		if err == ErrNoPatch && plainKey(k) == "explanation" {
+		if errors.Is(err, ErrNoPatch) && plainKey(k) == "explanation" {
 			continue
 		}
 		found = true
 		switch {
-		case err == ErrPatchTooLarge:
+		case errors.Is(err, ErrPatchTooLarge):
 			x.breach("facts.files")
 		case err != nil:
 			x.f.Undecidable = true

@@ -246,6 +246,7 @@ func shapeOf(name string, kind ahp.ToolKind) toolShape {
 		if ok && s.kind == ahp.KindShell {
 			return s
 		}
+	default:
 	}
 	return toolShape{kind: kind}
 }

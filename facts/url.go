@@ -395,9 +395,7 @@ func parseBare(s string, u URL) []URL {
 			}
 		}
 	}
-	if strings.HasPrefix(s, "//") {
-		s = s[2:]
-	}
+	s = strings.TrimPrefix(s, "//")
 	if strings.HasPrefix(s, "/") || strings.HasPrefix(s, ".") || strings.HasPrefix(s, "~") || strings.ContainsAny(s, " \t") {
 		return nil
 	}
@@ -429,7 +427,7 @@ func cutScheme(s string) (scheme, rest string, ok bool) {
 	if i <= 0 {
 		return "", "", false
 	}
-	for j := 0; j < i; j++ {
+	for j := range i {
 		c := s[j] | 0x20
 		if (c < 'a' || c > 'z') && (j == 0 || (s[j] < '0' || s[j] > '9') && s[j] != '+' && s[j] != '-' && s[j] != '.') {
 			return "", "", false

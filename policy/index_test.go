@@ -60,8 +60,10 @@ func genFacts(t *rapid.T) *facts.Facts {
 		f.Hazards = append(f.Hazards, facts.Hazard{Code: rapid.SampledFrom([]string{"git.force_push", "git.hook_bypass", "net.upload"}).Draw(t, "code"), Certainty: facts.Certain, Host: rapid.SampledFrom([]string{"", "h"}).Draw(t, "host")})
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "files") {
-		f.Files = append(f.Files, facts.File{Recursive: some("tree"), Glob: rapid.IntRange(0, 4).Draw(t, "glob") == 0,
-			Path: rapid.SampledFrom([]string{"/a/x", "/b", "/", "/a", "/a/b", "/a/b/c", "/a/b/c/d", "/A/X", "/h", "/h/u", "/h/u/k/m/z", "/h/u/k", "/h/u/.ssh", "/a/src/m.go", "/a/src", "/h/u/w/src/q.go", "/a/*", "/h/u/.s*", "/home/z/.ssh", "~/k/m/z", "rel/x", "x"}).Draw(t, "path"), Op: rapid.SampledFrom([]facts.FileOp{facts.FileRead, facts.FileWrite}).Draw(t, "op"), Zone: facts.ZoneOutside, Via: "tool"})
+		f.Files = append(f.Files, facts.File{
+			Recursive: some("tree"), Glob: rapid.IntRange(0, 4).Draw(t, "glob") == 0,
+			Path: rapid.SampledFrom([]string{"/a/x", "/b", "/", "/a", "/a/b", "/a/b/c", "/a/b/c/d", "/A/X", "/h", "/h/u", "/h/u/k/m/z", "/h/u/k", "/h/u/.ssh", "/a/src/m.go", "/a/src", "/h/u/w/src/q.go", "/a/*", "/h/u/.s*", "/home/z/.ssh", "~/k/m/z", "rel/x", "x"}).Draw(t, "path"), Op: rapid.SampledFrom([]facts.FileOp{facts.FileRead, facts.FileWrite}).Draw(t, "op"), Zone: facts.ZoneOutside, Via: "tool",
+		})
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "urls") {
 		f.URLs = append(f.URLs, facts.URL{Host: "a.example.com", Port: rapid.SampledFrom([]int{80, 443}).Draw(t, "port")})

@@ -36,7 +36,7 @@ func TestLoadProblems(t *testing.T) {
 		{"broken yaml", "version: 1\n  rules: [\n", `not well-formed YAML`},
 		{"root is a list", "- 1\n", `1:1: found a list, want a mapping`},
 		{"bad override", "version: 1\noverride: {git.force_puhs: {enabled: false}}\npacks: [default]\n", `did you mean "git.force_push"?`},
-		{"unknown pack", "version: 1\npacks: [defualt]\n", `2:9: no pack "defualt", want one of default; did you mean "default"?`},
+		{"unknown pack", "version: 1\npacks: [defalt]\n", `2:9: no pack "defalt", want one of default; did you mean "default"?`},
 		{"list name", "version: 1\nlists: {Prod: [a]}\n", `"Prod" is no list name`},
 		{"allow path", "version: 1\nallow: {paths: [a/../b]}\n", "2:17: path pattern \"a/../b\": `..` is not allowed"},
 		{"allow host", "version: 1\nallow: {hosts: ['http://x']}\n", `2:17: host pattern`},

@@ -222,7 +222,7 @@ func (p *PathPattern) match(name string, in *facts.Facts, glob, tree bool) bool 
 func (p *PathPattern) each(in *facts.Facts, f func(pat []string) bool) bool {
 	under := func(prefix []string) bool {
 		for _, alt := range p.alts {
-			pat := append(prefix[:len(prefix):len(prefix)], alt...)
+			pat := append(slices.Clip(prefix), alt...)
 			if in.FoldCase {
 				pat = slices.Clone(pat)
 				for i := range pat {
@@ -252,6 +252,7 @@ func (p *PathPattern) each(in *facts.Facts, f func(pat []string) bool) bool {
 		return under([]string{"~"}) || under([]string{"home", "*"}) || under([]string{"Users", "*"}) || under([]string{"root"})
 	case baseRoots:
 		return slices.ContainsFunc(in.Session.Roots, try)
+	case baseAbsolute:
 	}
 	if in.FoldCase {
 		return try("")

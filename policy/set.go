@@ -302,8 +302,7 @@ func (r *run) eval(ctx context.Context, rule *compiledRule) (bool, error) {
 	if err == nil {
 		return hit, nil
 	}
-	var ee *EvalError
-	if errors.As(err, &ee) {
+	if ee, ok := errors.AsType[*EvalError](err); ok {
 		return false, &EvalError{Rule: rule.Name, Cause: ee.Cause, Err: ee.Err}
 	}
 	return false, &EvalError{Rule: rule.Name, Cause: CauseError, Err: err}

@@ -239,6 +239,7 @@ func (d *document) plainValue(n *yaml.Node, ptr string) any {
 		l := []any{}
 		d.list(n, ptr, func(c *yaml.Node, ptr string) { l = append(l, d.plainValue(c, ptr)) })
 		return l
+	default:
 	}
 	switch n.ShortTag() {
 	case "!!null":

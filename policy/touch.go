@@ -49,6 +49,7 @@ func (t *touchIndex) add(value string, rule int) {
 		root = &trees.home
 	case baseRoots:
 		root = &trees.roots
+	case baseAbsolute:
 	}
 	for _, alt := range p.alts {
 		n := root

@@ -74,8 +74,7 @@ var yamlPlace = regexp.MustCompile(`\b(?:line )?(\d+)(?::(\d+))?`)
 func (d *document) yamlError(err error) {
 	line, col := 0, 0
 	msg := err.Error()
-	var le *yaml.LoadError
-	if errors.As(err, &le) {
+	if le, ok := errors.AsType[*yaml.LoadError](err); ok {
 		line, col, msg = le.Mark.Line, le.Mark.Column, le.Message
 	} else if m := yamlPlace.FindStringSubmatch(msg); m != nil {
 		line, _ = strconv.Atoi(m[1])
@@ -151,6 +150,7 @@ func kindOf(n *yaml.Node) string {
 		return "a mapping"
 	case yaml.SequenceNode:
 		return "a list"
+	default:
 	}
 	switch n.ShortTag() {
 	case "!!null":

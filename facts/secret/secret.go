@@ -119,7 +119,8 @@ func (d *Detector) Find(ctx context.Context, text string) ([]facts.SecretMatch, 
 
 func find(ctx context.Context, det *detect.Detector, text string) []facts.SecretMatch {
 	var out []facts.SecretMatch
-	for _, f := range det.DetectContext(ctx, detect.Fragment{Raw: text}) {
+	found := det.DetectContext(ctx, detect.Fragment{Raw: text}) //nolint:staticcheck // in v8 DetectContext takes no other type
+	for _, f := range found {
 		if f.Secret == "" {
 			continue
 		}

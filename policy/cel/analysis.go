@@ -113,6 +113,7 @@ func literalStrings(e ast.Expr) []literal {
 			out = append(out, literalStrings(x)...)
 		}
 		return out
+	default:
 	}
 	return nil
 }
@@ -149,6 +150,7 @@ func (a *analysis) needs() policy.Needs {
 				}
 				read[name] = true
 			}
+		default:
 		}
 	})
 	n := policy.Needs{}
@@ -239,6 +241,7 @@ func (a *analysis) guard(e ast.Expr, scope []binding) []policy.Key {
 			s.Operand().AsIdent() == "tool" && !slices.ContainsFunc(scope, func(b binding) bool { return b.name == "tool" }) {
 			return present("tool.undecidable")
 		}
+	default:
 	}
 	return nil
 }
@@ -305,6 +308,7 @@ func (a *analysis) cheap() bool {
 					ok = false
 				}
 			}
+		default:
 		}
 	})
 	return ok && parts <= 64
@@ -338,6 +342,7 @@ func (a *analysis) exists(c ast.ComprehensionExpr, scope []binding) []policy.Key
 		if s.Operand().Kind() == ast.IdentKind && s.Operand().AsIdent() == "shell" && s.FieldName() == "commands" {
 			root = "shell.commands"
 		}
+	default:
 	}
 	inner := append(slices.Clone(scope), binding{c.IterVar(), root})
 	g := a.guard(pred, inner)
@@ -372,9 +377,9 @@ func (a *analysis) keys(e ast.Expr, lits []literal, scope []binding) []policy.Ke
 	name, field := s.Operand().AsIdent(), s.FieldName()
 	root := name
 	bound := false
-	for i := len(scope) - 1; i >= 0; i-- {
-		if scope[i].name == name {
-			root, bound = scope[i].root, true
+	for _, b := range slices.Backward(scope) {
+		if b.name == name {
+			root, bound = b.root, true
 			break
 		}
 	}
