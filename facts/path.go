@@ -142,7 +142,7 @@ func (x *extractor) filesIn(obj map[string]any, at string, op FileOp, shape tool
 			case toKeys[pk] && (strict || shape.op == FileWrite && hasKey(obj, fromKeys)):
 				x.addFile(v, FileWrite, shape.tree, via, c, Span{Pointer: ptr, End: len(v)})
 			case pk == "pattern" && shape.kind == ahp.KindSearch && shape.op == FileList:
-				x.globPattern(v, obj, shape, via, ptr)
+				x.globPattern(v, shape, via, ptr)
 			}
 		case []any:
 			for i, e := range v {
@@ -168,7 +168,7 @@ func (x *extractor) filesIn(obj map[string]any, at string, op FileOp, shape tool
 
 // globPattern adds the folder that a file pattern starts in, when the pattern
 // leaves the folder that it is given.
-func (x *extractor) globPattern(pattern string, obj map[string]any, shape toolShape, via, ptr string) {
+func (x *extractor) globPattern(pattern string, shape toolShape, via, ptr string) {
 	if !rooted(pattern) && !strings.HasPrefix(pattern, "..") {
 		return
 	}
@@ -176,7 +176,6 @@ func (x *extractor) globPattern(pattern string, obj map[string]any, shape toolSh
 	if i := strings.IndexAny(base, "*?[{"); i >= 0 {
 		base = base[:strings.LastIndexByte(base[:i], '/')+1]
 	}
-	_ = obj
 	x.addFile(base, shape.op, true, via, Certain, Span{Pointer: ptr, End: len(pattern)})
 }
 

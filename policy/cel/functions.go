@@ -57,18 +57,18 @@ func macros() []celgo.Macro {
 func functions() []celgo.EnvOption {
 	obj := func(name string) *celgo.Type { return celgo.ObjectType(name) }
 	strs := celgo.ListType(celgo.StringType)
-	member := func(name, id string, args []*celgo.Type, f func(args ...ref.Val) ref.Val) celgo.FunctionOpt {
+	member := func(id string, args []*celgo.Type, f func(args ...ref.Val) ref.Val) celgo.FunctionOpt {
 		return celgo.MemberOverload(id, args, celgo.BoolType, celgo.FunctionBinding(f))
 	}
 	both := func(name string, recv *celgo.Type, before []*celgo.Type, f func(args ...ref.Val) ref.Val) celgo.EnvOption {
 		one := append(append([]*celgo.Type{recv}, before...), celgo.StringType)
 		many := append(append([]*celgo.Type{recv}, before...), strs)
-		return celgo.Function(name, member(name, "holdpoint_"+name+"_one", one, f), member(name, "holdpoint_"+name+"_many", many, f))
+		return celgo.Function(name, member("holdpoint_"+name+"_one", one, f), member("holdpoint_"+name+"_many", many, f))
 	}
 	hazards := celgo.ListType(obj("Hazard"))
 	return []celgo.EnvOption{
-		celgo.Function(internalPrefix+"hazard", member("", "holdpoint_hazard", []*celgo.Type{hazards, celgo.StringType}, hazardCall(false))),
-		celgo.Function(internalPrefix+"certain", member("", "holdpoint_certain", []*celgo.Type{hazards, celgo.StringType}, hazardCall(true))),
+		celgo.Function(internalPrefix+"hazard", member("holdpoint_hazard", []*celgo.Type{hazards, celgo.StringType}, hazardCall(false))),
+		celgo.Function(internalPrefix+"certain", member("holdpoint_certain", []*celgo.Type{hazards, celgo.StringType}, hazardCall(true))),
 		both(internalPrefix+"touches", celgo.ListType(obj("File")), []*celgo.Type{celgo.StringType}, touches),
 		both(internalPrefix+"runs", obj("Shell"), nil, runs),
 		both(internalPrefix+"connects", celgo.ListType(obj("URL")), nil, connects),
