@@ -65,7 +65,7 @@ func TestImportsPointDown(t *testing.T) {
 			continue
 		}
 		seen++
-		for _, imp := range strings.Fields(imports) {
+		for imp := range strings.FieldsSeq(imports) {
 			imp, ours := strings.CutPrefix(imp, module)
 			if !ours || strings.HasPrefix(imp, "internal/") {
 				continue

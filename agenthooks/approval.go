@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -161,9 +162,7 @@ func (v *Verdict) forResolver() Verdict {
 	if v.Evidence != nil {
 		e := *v.Evidence
 		e.VerificationPointers = make(map[string]string, len(v.Evidence.VerificationPointers))
-		for k, p := range v.Evidence.VerificationPointers {
-			e.VerificationPointers[k] = p
-		}
+		maps.Copy(e.VerificationPointers, v.Evidence.VerificationPointers)
 		out.Evidence = &e
 	}
 	return out

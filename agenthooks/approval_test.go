@@ -14,8 +14,6 @@ import (
 	"github.com/holdpoint/holdpoint/agenthooks"
 )
 
-func str(s string) *string { return &s }
-
 // TestResolutionOrder is AH-9-5: A1 to A5, the first failure decides. Each row
 // breaks its own step and every later one.
 func TestResolutionOrder(t *testing.T) {
@@ -25,9 +23,9 @@ func TestResolutionOrder(t *testing.T) {
 		make   func(*request) answer
 		reason string
 	}{
-		{"A1 other", func(*request) answer { return answer{Outcome: "?", ContextIdentity: str("sha256:0"), Verdict: &bad} }, agenthooks.ReasonApprovalIdentityMismatch},
+		{"A1 other", func(*request) answer { return answer{Outcome: "?", ContextIdentity: new("sha256:0"), Verdict: &bad} }, agenthooks.ReasonApprovalIdentityMismatch},
 		{"A1 null", func(*request) answer { return answer{Outcome: agenthooks.Approved, Verdict: &bad} }, agenthooks.ReasonApprovalIdentityMismatch},
-		{"A1 before unresolved", func(*request) answer { return answer{Outcome: agenthooks.Unresolved, ContextIdentity: str("")} }, agenthooks.ReasonApprovalIdentityMismatch},
+		{"A1 before unresolved", func(*request) answer { return answer{Outcome: agenthooks.Unresolved, ContextIdentity: new("")} }, agenthooks.ReasonApprovalIdentityMismatch},
 		{"A2 outcome", func(r *request) answer {
 			return answer{Outcome: "APPROVE", ContextIdentity: r.ContextIdentity, Verdict: &bad}
 		}, agenthooks.ReasonApprovalResolverFailed},
@@ -82,7 +80,9 @@ func TestResolutionAsText(t *testing.T) {
 		{`{"outcome":"approve","context_identity":7,"verdict":{"decision":"allow"}}`, agenthooks.ReasonApprovalIdentityMismatch},
 		{`{"outcome":"approve","verdict":{"decision":"allow"}}`, agenthooks.ReasonApprovalIdentityMismatch},
 		{`{"outcome":"approve","context_identity":ID,"context_identity":ID,"verdict":{"decision":"allow"}}`, agenthooks.ReasonApprovalResolverFailed},
-		{`[]`, agenthooks.ReasonApprovalResolverFailed}, {`{`, agenthooks.ReasonApprovalResolverFailed}, {``, agenthooks.ReasonApprovalResolverFailed},
+		{`[]`, agenthooks.ReasonApprovalResolverFailed},
+		{`{`, agenthooks.ReasonApprovalResolverFailed},
+		{``, agenthooks.ReasonApprovalResolverFailed},
 	}
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {
@@ -194,7 +194,7 @@ func TestRedaction(t *testing.T) {
 	}
 	o.Resolver = resolve(func(r *request) (answer, error) {
 		a := r.Approve(agenthooks.Allow())
-		a.ContextIdentity = str("")
+		a.ContextIdentity = new("")
 		return a, nil
 	})
 	if e, _ = emitTool(t, o); e.Proceeds || e.Record.Verdict.Reason != agenthooks.ReasonApprovalIdentityMismatch {

@@ -331,6 +331,7 @@ func (b *builder) target() {
 		s = b.c.field[fCond]
 	case PostToolCall:
 		s = b.c.field[fCond+4]
+	case AgentStartup, Input, PreModelCall, PostModelCall, Output, AgentShutdown:
 	}
 	b.lit(`,"target":`)
 	from := len(b.b)

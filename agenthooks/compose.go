@@ -370,6 +370,7 @@ func (r *run) seamFailed(how ending, what string) Verdict {
 		what = "cancelled"
 	case endTimeout:
 		what = "timeout"
+	case endFailed, endAnswered:
 	}
 	return hostDeny(ReasonApprovalResolverFailed, what)
 }

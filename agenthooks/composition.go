@@ -46,10 +46,10 @@ func (c Composition) complete() (Composition, error) {
 	}
 	var errs []error
 	knob := func(name string, k, zero, other Knob) Knob {
-		switch k {
-		case "":
+		if k == "" {
 			return zero
-		case zero, other:
+		}
+		if k == zero || k == other {
 			return k
 		}
 		errs = append(errs, fmt.Errorf("composition.%s: %q is not %q or %q", name, k, zero, other))

@@ -168,8 +168,7 @@ func index(text []byte) *Context {
 // rule and the remedy, and no member names of the payload.
 func valueError(path string, err error) *ContextError {
 	out := &ContextError{Path: path, Rule: "not representable", Detail: err}
-	var e *jcs.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*jcs.Error](err); ok {
 		out.Rule = fmt.Sprintf("%s at byte %d; %s", e.What(), e.Offset, e.Hint())
 	}
 	return out

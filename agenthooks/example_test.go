@@ -45,8 +45,7 @@ func Example() {
 		fmt.Println("send with", e.Target())
 	}
 	_, err = s.Emit(ctx, agenthooks.BeforeTool("tc-2", "shell", jsontext.Value(`{"cmd":"id"}`)))
-	var blocked *agenthooks.BlockedError
-	if errors.As(err, &blocked) {
+	if blocked, ok := errors.AsType[*agenthooks.BlockedError](err); ok {
 		fmt.Println("tell the model:", blocked.Reason())
 	}
 	for _, r := range h.TakeRecords() {

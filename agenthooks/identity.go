@@ -60,9 +60,6 @@ func (p IdentityProvider) Name() string {
 	return p.name
 }
 
-// builtin reports whether p hashes the canonical projection.
-func (p *IdentityProvider) builtin() bool { return !p.none && p.fn == nil }
-
 func (p IdentityProvider) validate() error {
 	if p.none || p.name == "" && p.fn == nil && p.key == nil {
 		return nil
@@ -233,6 +230,7 @@ func (c *Context) fieldPath(f field, t topMember) string {
 		return "$.session.id"
 	case fTarget:
 		return "$.target"
+	case fCond, fMax: // below
 	}
 	f -= fCond
 	for _, cond := range c.spec.conds {

@@ -72,6 +72,7 @@ func (t jsonType) String() string {
 		return "array"
 	case boolJSON:
 		return "boolean"
+	case anyJSON:
 	}
 	return "value"
 }

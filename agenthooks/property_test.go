@@ -3,6 +3,7 @@ package agenthooks_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -213,7 +214,7 @@ func TestRecordsArePayloadFree(t *testing.T) {
 			o.Interceptors = append(o.Interceptors, at2(func() (verdict, error) {
 				switch what {
 				case 0:
-					return verdict{}, fmt.Errorf(mark)
+					return verdict{}, errors.New(mark)
 				case 1:
 					panic(mark)
 				}

@@ -3,7 +3,9 @@ package agenthooks_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -111,9 +113,7 @@ func refSet(v any, segments []any, value any) (any, bool) {
 		}
 		next, ok := refSet(old, segments[1:], value)
 		out := map[string]any{}
-		for k, e := range m {
-			out[k] = e
-		}
+		maps.Copy(out, m)
 		out[s] = next
 		return out, ok
 	case int:
@@ -373,9 +373,9 @@ func (r *refState) severest(all []*refVerdict, truncated string) {
 			return
 		}
 	}
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].decision == "transform" {
-			r.finish(all[i], i, truncated)
+	for i, a := range slices.Backward(all) {
+		if a.decision == "transform" {
+			r.finish(a, i, truncated)
 			return
 		}
 	}

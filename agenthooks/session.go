@@ -165,6 +165,7 @@ func (p phase) String() string {
 		return "after agent_startup was denied"
 	case phaseClosed:
 		return "after agent_shutdown"
+	case phaseOpen:
 	}
 	return "in an open session"
 }

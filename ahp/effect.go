@@ -1,5 +1,7 @@
 package ahp
 
+import "slices"
+
 // EffectType names an effect on the wire.
 type EffectType string
 
@@ -46,12 +48,7 @@ type Capabilities struct {
 
 // Allows reports whether the harness advertised effects of type t.
 func (c Capabilities) Allows(t EffectType) bool {
-	for _, e := range c.Effects {
-		if e == t {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.Effects, t)
 }
 
 // DenyOnly returns the capabilities of every revision 0.1 interception.

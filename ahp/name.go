@@ -17,7 +17,7 @@ func ReverseDNS(s string) bool {
 			start, labels = false, labels+1
 		case c == '.':
 			start = true
-		case !letter && !('0' <= c && c <= '9') && c != '_' && c != '-':
+		case !letter && (c < '0' || c > '9') && c != '_' && c != '-':
 			return false
 		}
 	}

@@ -1,5 +1,7 @@
 package ahp
 
+import "slices"
+
 import "time"
 
 // Mode says what a subscription asks of its backend.
@@ -103,10 +105,5 @@ type Subscription struct {
 
 // Covers reports whether the subscription holds exactly this event type (V-REG-2).
 func (s *Subscription) Covers(t EventType) bool {
-	for _, e := range s.Events {
-		if e == t {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(s.Events, t)
 }

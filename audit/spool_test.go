@@ -85,8 +85,10 @@ func TestSpool(t *testing.T) {
 		{"a line without its newline", l(1)[:255], []string{"[1]"}},
 		{"only a newline", "\n", []string{"[]"}},
 		{"long and not a line", strings.Repeat("x", 5000), []string{"[" + strings.Repeat("x", 4096) + "]", "[" + strings.Repeat("x", 904) + "]"}},
-		{"lines after much that is none", strings.Repeat("x", 9000) + l(1) + l(2),
-			[]string{"[" + strings.Repeat("x", 4096) + "]", "[" + strings.Repeat("x", 4096) + "]", "[" + strings.Repeat("x", 808) + "]", "1", "2"}},
+		{
+			"lines after much that is none", strings.Repeat("x", 9000) + l(1) + l(2),
+			[]string{"[" + strings.Repeat("x", 4096) + "]", "[" + strings.Repeat("x", 4096) + "]", "[" + strings.Repeat("x", 808) + "]", "1", "2"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			log := newMemory(t)

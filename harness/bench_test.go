@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -159,7 +158,7 @@ func benchFrame(b *testing.B) []byte {
 		b.Fatal(err)
 	}
 	if len(frame) < 900 || len(frame) > 1100 {
-		b.Fatal(fmt.Sprintf("the frame has %d bytes", len(frame)))
+		b.Fatalf("the frame has %d bytes", len(frame))
 	}
 	return frame
 }

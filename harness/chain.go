@@ -159,7 +159,7 @@ func (c *Call) ask(a *ask) {
 	hop.Answer, hop.Policy = v.Answer, v.Policy
 	if v.Failure != nil {
 		hop.Class, hop.FailureCode = v.Failure.Class, v.Failure.Code
-		h.logFailure("interceptor gave no usable answer", a.b, v.Failure, v.Policy)
+		h.opts.Logger.Warn("interceptor gave no usable answer", failureArgs(a.b, v.Failure, v.Policy)...)
 	}
 }
 
@@ -296,9 +296,9 @@ func (c *Call) tellObservers() {
 	}
 }
 
-// logFailure writes class, code and cause. A cause from this process's own
+// failureArgs gives a log class, code and cause. A cause from this process's own
 // backends stays out: it may quote the event.
-func (h *Harness) logFailure(msg string, b *backend, f *ahp.Failure, policy ahp.FailurePolicy) {
+func failureArgs(b *backend, f *ahp.Failure, policy ahp.FailurePolicy) []any {
 	args := make([]any, 0, 12)
 	args = append(args, "backend", b.id, "class", string(f.Class))
 	if policy != "" {
@@ -313,5 +313,5 @@ func (h *Harness) logFailure(msg string, b *backend, f *ahp.Failure, policy ahp.
 	if f.Err != nil && !b.local {
 		args = append(args, "cause", f.Err.Error())
 	}
-	h.opts.Logger.Warn(msg, args...)
+	return args
 }

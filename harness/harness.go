@@ -94,6 +94,7 @@ func New(reg *ahp.Registration, o Options) (*Harness, error) {
 		case *ahp.HTTPTransport:
 			// The HTTP library may read a request's body after it has answered.
 			h.pooled = false
+		case *ahp.StdioTransport:
 		}
 		if rb.Auth != nil {
 			lookup := o.Transport.LookupEnv

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -116,7 +117,7 @@ func (q *queue) deliver(d *delivery) {
 		return
 	}
 	q.h.stats.failed.Add(1)
-	q.h.logFailure("observation was not delivered", q.b, f, "")
+	q.h.opts.Logger.Warn("observation was not delivered", failureArgs(q.b, f, "")...)
 }
 
 func (q *queue) tell(ctx context.Context, frame []byte) (f *ahp.Failure) {
@@ -147,7 +148,7 @@ func (c *Call) observation(native, local bool) ([]byte, error) {
 			err = ErrEvent
 		}
 		// No spare capacity: two carriers may hold the frame at once.
-		o.frame[i], o.err[i] = b[:len(b):len(b)], err
+		o.frame[i], o.err[i] = slices.Clip(b), err
 	})
 	return o.frame[i], o.err[i]
 }

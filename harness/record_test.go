@@ -59,8 +59,10 @@ func TestNoWayOutWithoutRecord(t *testing.T) {
 		{name: "too large for a backend here", local: func(context.Context, []byte) ([]byte, error) {
 			return nil, &ahp.Failure{Class: ahp.FailEvent}
 		}, class: ahp.FailEvent},
-		{name: "budget ends", edit: func(o *harness.Options) { o.Budget = 30 * time.Millisecond }, class: ahp.FailDeadline,
-			local: func(ctx context.Context, _ []byte) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() }},
+		{
+			name: "budget ends", edit: func(o *harness.Options) { o.Budget = 30 * time.Millisecond }, class: ahp.FailDeadline,
+			local: func(ctx context.Context, _ []byte) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() },
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

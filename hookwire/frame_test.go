@@ -250,8 +250,10 @@ func TestAnswerRoundTrip(t *testing.T) {
 
 func TestAnswerLimits(t *testing.T) {
 	head := func(status, code byte, out, errs uint32) []byte {
-		return []byte{'H', 'P', 'H', '1', status, code, 1, 0, byte(out >> 24), byte(out >> 16), byte(out >> 8), byte(out),
-			byte(errs >> 24), byte(errs >> 16), byte(errs >> 8), byte(errs)}
+		return []byte{
+			'H', 'P', 'H', '1', status, code, 1, 0, byte(out >> 24), byte(out >> 16), byte(out >> 8), byte(out),
+			byte(errs >> 24), byte(errs >> 16), byte(errs >> 8), byte(errs),
+		}
 	}
 	tests := []struct {
 		name string
@@ -290,7 +292,9 @@ func TestAnswerLimits(t *testing.T) {
 		})
 	}
 	for _, a := range []hookwire.Answer{
-		{}, {Status: 99}, {Status: hookwire.StatusBusy, ExitCode: 2},
+		{},
+		{Status: 99},
+		{Status: hookwire.StatusBusy, ExitCode: 2},
 		{Status: hookwire.StatusAnswer, Stderr: make([]byte, hookwire.MaxStderrBytes+1)},
 		{Status: hookwire.StatusAnswer, Stdout: make([]byte, hookwire.MaxStdoutBytes+1)},
 	} {

@@ -1,6 +1,7 @@
 package hookwire
 
 import (
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -194,10 +195,5 @@ func parseHeader(b []byte, h *Header) error {
 }
 
 func forwarded(agent, name string) bool {
-	for _, v := range ProjectVariables(agent) {
-		if v == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(ProjectVariables(agent), name)
 }

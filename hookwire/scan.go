@@ -1,6 +1,7 @@
 package hookwire
 
 import (
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -65,10 +66,8 @@ func (s *scanner) end() bool {
 func (s *scanner) object(member func(name string) bool) bool {
 	var seen []string
 	return s.members(func(name string) bool {
-		for _, x := range seen {
-			if x == name {
-				return false
-			}
+		if slices.Contains(seen, name) {
+			return false
 		}
 		if len(seen) == maxHeaderMembers {
 			return false

@@ -185,11 +185,10 @@ func ReadSpool(r io.Reader, each func(Fallback) error) (bad int, err error) {
 	lines := bufio.NewReaderSize(r, 4*SpoolLineBytes)
 	for {
 		line, err := lines.ReadSlice('\n')
-		if err == bufio.ErrBufferFull {
-			for err == bufio.ErrBufferFull {
-				line, err = lines.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			for errors.Is(err, bufio.ErrBufferFull) {
+				_, err = lines.ReadSlice('\n')
 			}
-			line = line[:0]
 			bad++
 		} else if len(line) > 0 {
 			// A good line may follow a cut-off one without a newline between them.

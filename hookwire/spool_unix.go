@@ -27,7 +27,9 @@ func AppendSpool(path string, f *Fallback) error {
 			return err
 		}
 		again, err := appendLocked(fd, path, line)
-		syscall.Close(fd)
+		if closeErr := syscall.Close(fd); err == nil {
+			err = closeErr // some file systems report a lost write only here
+		}
 		if !again {
 			return err
 		}
@@ -64,7 +66,7 @@ func ownSpool(fd int) error {
 	if err := syscall.Fstat(fd, &st); err != nil {
 		return err
 	}
-	if uint32(st.Mode)&syscall.S_IFMT != syscall.S_IFREG || int(st.Uid) != syscall.Geteuid() || uint32(st.Mode)&0o077 != 0 {
+	if st.Mode&syscall.S_IFMT != syscall.S_IFREG || int(st.Uid) != syscall.Geteuid() || st.Mode&0o077 != 0 {
 		return ErrSpool
 	}
 	return nil

@@ -22,8 +22,7 @@ func place(t *testing.T) (dir, socket string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A short name: the path of a socket has little room.
-	dir, err = os.MkdirTemp(filepath.Dir(filepath.Dir(base)), "hp")
+	dir, err = os.MkdirTemp(filepath.Dir(filepath.Dir(base)), "hp") //nolint:usetesting // the path of a socket has little room
 	if err != nil {
 		t.Fatal(err)
 	}

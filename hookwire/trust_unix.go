@@ -26,7 +26,7 @@ func CheckSocket(path string, uid int) error {
 	if err := lstat(path, &st); err != nil {
 		return err
 	}
-	if uint32(st.Mode)&syscall.S_IFMT != syscall.S_IFSOCK || int(st.Uid) != uid || uint32(st.Mode)&0o022 != 0 {
+	if st.Mode&syscall.S_IFMT != syscall.S_IFSOCK || int(st.Uid) != uid || st.Mode&0o022 != 0 {
 		return ErrSocketUntrusted
 	}
 	return nil
@@ -67,7 +67,7 @@ func CheckDir(path string, uid int) error {
 	if err := lstat(path[:last], &st); err != nil {
 		return err
 	}
-	if uint32(st.Mode)&syscall.S_IFMT != syscall.S_IFDIR || int(st.Uid) != uid || uint32(st.Mode)&0o077 != 0 {
+	if st.Mode&syscall.S_IFMT != syscall.S_IFDIR || int(st.Uid) != uid || st.Mode&0o077 != 0 {
 		return ErrSocketUntrusted
 	}
 	return nil
@@ -76,7 +76,7 @@ func CheckDir(path string, uid int) error {
 // ancestor accepts a folder in which nobody but root and uid can rename an entry
 // that belongs to uid.
 func ancestor(st *syscall.Stat_t, uid int) bool {
-	mode := uint32(st.Mode)
+	mode := st.Mode
 	if mode&syscall.S_IFMT != syscall.S_IFDIR || st.Uid != 0 && int(st.Uid) != uid {
 		return false
 	}
@@ -91,7 +91,7 @@ func statError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case err == syscall.ENOENT, err == syscall.ENOTDIR:
+	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ENOTDIR):
 		return errors.Join(ErrSocketMissing, err)
 	}
 	return errors.Join(ErrSocketUntrusted, err)

@@ -250,7 +250,7 @@ func nextRune(b []byte) (rune, int) {
 	case 'r':
 		return '\r', 2
 	case 'u': // only \u00xx is left in canonical text
-		return rune(hexDigit(b[4])<<4 | hexDigit(b[5])), 6
+		return hexDigit(b[4])<<4 | hexDigit(b[5]), 6
 	}
 	return rune(b[1]), 2
 }

@@ -93,6 +93,7 @@ func diagnose(src []byte, o Options) error {
 			_, fault = numberValue(text, integer, o.BigIntegers)
 		case '"', 't', 'f', 'n':
 			level++
+		case jsontext.KindInvalid, '{', '}', '[', ']': // the decoder has counted these
 		}
 		if level > o.maxDepth() {
 			fault = KindDepth
@@ -138,14 +139,14 @@ func start(src []byte, end int64, tok jsontext.Token) int64 {
 		return end - 4
 	case 'f':
 		return end - 5
+	case jsontext.KindInvalid, '{', '}', '[', ']':
 	}
 	return end - 1
 }
 
 func syntaxError(src []byte, d *jsontext.Decoder, err error) error {
 	out := &Error{Kind: KindSyntax, Offset: int64(len(src)), Pointer: string(d.StackPointer())}
-	var se *jsontext.SyntacticError
-	if errors.As(err, &se) {
+	if se, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		out.Offset = se.ByteOffset
 		out.Pointer = string(se.JSONPointer)
 	}

@@ -165,14 +165,29 @@ func TestKinds(t *testing.T) {
 		corpus, tool string
 		want         ahp.ToolKind
 	}{
-		{"claude", "PowerShell", ahp.KindShell}, {"claude", "Monitor", ahp.KindShell}, {"claude", "NotebookRead", ahp.KindFileRead},
-		{"claude", "MultiEdit", ahp.KindFileEdit}, {"claude", "NotebookEdit", ahp.KindFileEdit}, {"claude", "Glob", ahp.KindSearch},
-		{"claude", "Grep", ahp.KindSearch}, {"claude", "LS", ahp.KindSearch}, {"claude", "ToolSearch", ahp.KindSearch},
-		{"claude", "WebSearch", ahp.KindFetch}, {"claude", "Task", ahp.KindTask}, {"claude", "TodoWrite", ahp.KindOther},
-		{"claude", "BashOutput", ahp.KindOther}, {"claude", "bash", ahp.KindOther}, {"claude", "mcp__", ahp.KindMCP},
-		{"claude", "mcp_x", ahp.KindOther}, {"claude", "apply_patch", ahp.KindOther},
-		{"codex", "write_stdin", ahp.KindShell}, {"codex", "web_search", ahp.KindFetch}, {"codex", "spawn_agent", ahp.KindTask},
-		{"codex", "update_plan", ahp.KindOther}, {"codex", "Read", ahp.KindOther}, {"codex", "mcp__a__b", ahp.KindMCP},
+		{"claude", "PowerShell", ahp.KindShell},
+		{"claude", "Monitor", ahp.KindShell},
+		{"claude", "NotebookRead", ahp.KindFileRead},
+		{"claude", "MultiEdit", ahp.KindFileEdit},
+		{"claude", "NotebookEdit", ahp.KindFileEdit},
+		{"claude", "Glob", ahp.KindSearch},
+		{"claude", "Grep", ahp.KindSearch},
+		{"claude", "LS", ahp.KindSearch},
+		{"claude", "ToolSearch", ahp.KindSearch},
+		{"claude", "WebSearch", ahp.KindFetch},
+		{"claude", "Task", ahp.KindTask},
+		{"claude", "TodoWrite", ahp.KindOther},
+		{"claude", "BashOutput", ahp.KindOther},
+		{"claude", "bash", ahp.KindOther},
+		{"claude", "mcp__", ahp.KindMCP},
+		{"claude", "mcp_x", ahp.KindOther},
+		{"claude", "apply_patch", ahp.KindOther},
+		{"codex", "write_stdin", ahp.KindShell},
+		{"codex", "web_search", ahp.KindFetch},
+		{"codex", "spawn_agent", ahp.KindTask},
+		{"codex", "update_plan", ahp.KindOther},
+		{"codex", "Read", ahp.KindOther},
+		{"codex", "mcp__a__b", ahp.KindMCP},
 	}
 	for _, tt := range tests {
 		in := `{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"` + tt.tool + `","tool_use_id":"c","tool_input":{}}`

@@ -3,6 +3,7 @@ package native
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -128,10 +129,8 @@ func forbidden(path, home string) bool {
 			return true
 		}
 	}
-	for _, f := range systemFolders {
-		if slash == f {
-			return true
-		}
+	if slices.Contains(systemFolders, slash) {
+		return true
 	}
 	for _, e := range exceptTrees {
 		if slash != e && within(slash, e) {

@@ -324,7 +324,7 @@ func (c *httpCarrier) Close(ctx context.Context) error {
 	c.mu.Unlock()
 	c.cancel()
 	for _, t := range conns {
-		t.Close()
+		_ = t.Close() // the exchange on it learns of it and answers
 	}
 	c.rt.CloseIdleConnections()
 	err := waitGroup(ctx, &c.wg, "an HTTP exchange did not end")

@@ -88,8 +88,7 @@ func (l *local) call(ctx context.Context, frame []byte) ([]byte, *ahp.Failure) {
 			return nil, shut()
 		default:
 		}
-		var f *ahp.Failure
-		if errors.As(a.err, &f) {
+		if f, ok := errors.AsType[*ahp.Failure](a.err); ok {
 			c := *f // the caller fills in the backend
 			return nil, &c
 		}
@@ -111,8 +110,7 @@ func (l *local) run(ctx context.Context, frame []byte) (a localAnswer) {
 	}()
 	frame, err := l.f(ctx, frame)
 	if err != nil {
-		var f *ahp.Failure
-		if errors.As(err, &f) {
+		if f, ok := errors.AsType[*ahp.Failure](err); ok {
 			return localAnswer{err: f}
 		}
 		return localAnswer{err: errLocal}

@@ -444,7 +444,7 @@ func (k *conn) read() *ahp.Failure {
 	var long []byte // the beginning of a line that does not fit the buffer
 	for {
 		part, err := in.ReadSlice('\n')
-		if err == bufio.ErrBufferFull || err == nil {
+		if err == nil || errors.Is(err, bufio.ErrBufferFull) {
 			if len(long)+len(part)-1 > k.max {
 				return &ahp.Failure{Class: ahp.FailMalformed, Err: errTooLong}
 			}

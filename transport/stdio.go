@@ -75,7 +75,7 @@ func (p program) environ() []string {
 // two of us hold, so that it sees EOF on stdin when we die.
 func (p program) start() (*process, error) {
 	// Command and arguments as they are: no shell (V-IO-4).
-	cmd := exec.Command(p.transport.Command, p.transport.Args...)
+	cmd := exec.Command(p.transport.Command, p.transport.Args...) //nolint:noctx // its owner ends the whole group; a context would kill the leader only
 	cmd.Dir = p.transport.CWD
 	cmd.Env = p.environ()
 	setGroup(cmd)

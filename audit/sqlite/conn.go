@@ -127,7 +127,7 @@ func (c *conn) close() error {
 	for _, s := range c.stmts {
 		errs = append(errs, s.Close())
 	}
-	return errors.Join(append(errs, c.Conn.Close())...)
+	return errors.Join(append(errs, c.Close())...)
 }
 
 func named(args []any) []driver.NamedValue {

@@ -191,8 +191,11 @@ func selectEntries(f *audit.Filter, n int) (string, []any) {
 		add("session = ? AND session <> ''", f.Session)
 	}
 	for _, c := range []struct{ name, text string }{
-		{"agent", f.Agent}, {"event", f.Event}, {"tool", f.Tool},
-		{"operation", f.Operation}, {"decision", f.Decision},
+		{"agent", f.Agent},
+		{"event", f.Event},
+		{"tool", f.Tool},
+		{"operation", f.Operation},
+		{"decision", f.Decision},
 	} {
 		if c.text != "" {
 			add(c.name+" = ?", c.text)

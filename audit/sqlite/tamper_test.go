@@ -184,10 +184,16 @@ func TestEdited(t *testing.T) {
 		{"swapped", []string{
 			"UPDATE entry SET id = -1 WHERE id = 7", "UPDATE entry SET id = 7 WHERE id = 8", "UPDATE entry SET id = 8 WHERE id = -1",
 		}, audit.Problem{Kind: audit.Changed, From: 7, To: 9}},
-		{"inserted at the end", []string{"INSERT INTO entry SELECT 60, time, version, kind, key, session, agent, event, tool, operation, decision, rules, hazards, flags, data FROM entry WHERE id = 7"},
-			audit.Problem{Kind: audit.Inserted, From: 60, To: 61}},
-		{"inserted before the start", []string{"INSERT INTO entry SELECT -5, time, version, kind, key, session, agent, event, tool, operation, decision, rules, hazards, flags, data FROM entry WHERE id = 7"},
-			audit.Problem{Kind: audit.Inserted, From: -5, To: -4}},
+		{
+			"inserted at the end",
+			[]string{"INSERT INTO entry SELECT 60, time, version, kind, key, session, agent, event, tool, operation, decision, rules, hazards, flags, data FROM entry WHERE id = 7"},
+			audit.Problem{Kind: audit.Inserted, From: 60, To: 61},
+		},
+		{
+			"inserted before the start",
+			[]string{"INSERT INTO entry SELECT -5, time, version, kind, key, session, agent, event, tool, operation, decision, rules, hazards, flags, data FROM entry WHERE id = 7"},
+			audit.Problem{Kind: audit.Inserted, From: -5, To: -4},
+		},
 		{"a leaf hash", []string{"UPDATE node SET hash = zeroblob(32) WHERE id = " + node(0, 7)}, audit.Problem{Kind: audit.Changed, From: 7, To: 8}},
 		{"a leaf hash removed", []string{"DELETE FROM node WHERE id = " + node(0, 7)}, audit.Problem{Kind: audit.BadNode, From: 7, To: 8}},
 		{"an inner node", []string{"UPDATE node SET hash = zeroblob(32) WHERE id = " + node(2, 1)}, audit.Problem{Kind: audit.BadNode, From: 4, To: 8}},

@@ -403,7 +403,10 @@ func testStop(t *testing.T, log audit.Log) {
 		log.Query(t.Context(), audit.Filter{}), log.Follow(t.Context(), audit.Filter{}),
 	} {
 		n := 0
-		for range seq {
+		for _, err := range seq {
+			if err != nil {
+				t.Fatal(err)
+			}
 			if n++; n == 2 {
 				break
 			}

@@ -96,7 +96,7 @@ func (c *client) ask() (*hookwire.Answer, hookwire.Cause) {
 		return nil, hookwire.CauseUsage // only the agent's and event's names can be too long
 	}
 	sendErr := conn.write(request)
-	if sendErr == errDeadline {
+	if errors.Is(sendErr, errDeadline) {
 		return nil, hookwire.CauseDeadline
 	}
 	testHook("sent")
@@ -120,6 +120,7 @@ func (c *client) ask() (*hookwire.Answer, hookwire.Cause) {
 		return nil, hookwire.CauseVersion
 	case hookwire.StatusBusy:
 		return nil, hookwire.CauseBusy
+	case hookwire.StatusMalformed, hookwire.StatusInternal:
 	}
 	return nil, hookwire.CauseGatewayFault
 }
@@ -128,9 +129,9 @@ func causeOf(err error) hookwire.Cause {
 	var large *hookwire.TooLargeError
 	var version *hookwire.VersionError
 	switch {
-	case err == errDeadline:
+	case errors.Is(err, errDeadline):
 		return hookwire.CauseDeadline
-	case err == errLost:
+	case errors.Is(err, errLost):
 		return hookwire.CauseAnswerLost
 	case errors.As(err, &large):
 		return hookwire.CauseAnswerTooLarge

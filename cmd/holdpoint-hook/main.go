@@ -70,10 +70,10 @@ func run(args []string) (code int) {
 	testHook("read")
 	a, cause := c.ask()
 	testHook("asked")
-	switch cause {
-	case "":
+	if cause == "" {
 		return c.deliver(a)
-	case hookwire.CausePayloadTooLarge:
+	}
+	if cause == hookwire.CausePayloadTooLarge {
 		return c.decide(cause, textTooLarge)
 	}
 	return c.decide(cause, textNoAnswer)

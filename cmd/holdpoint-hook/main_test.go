@@ -62,7 +62,7 @@ type place struct {
 
 func newPlace(t *testing.T) place {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "hp") // the path of a socket has little room
+	dir, err := os.MkdirTemp("/tmp", "hp") //nolint:usetesting // the path of a socket has little room
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,11 +14,10 @@ import (
 // is fit for a benchmark only.
 func quickAnswer(dst, message []byte) []byte {
 	const key = `"id":`
-	i := bytes.Index(message, []byte(key))
-	if i < 0 {
+	_, id, ok := bytes.Cut(message, []byte(key))
+	if !ok {
 		return dst
 	}
-	id := message[i+len(key):]
 	id = id[:1+bytes.IndexByte(id[1:], '"')+1]
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	dst = append(dst, id...)

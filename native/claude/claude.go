@@ -6,8 +6,8 @@ package claude
 
 import (
 	"github.com/holdpoint/holdpoint/ahp"
-	"github.com/holdpoint/holdpoint/native/internal/dialect"
 	"github.com/holdpoint/holdpoint/native"
+	"github.com/holdpoint/holdpoint/native/internal/dialect"
 	"github.com/holdpoint/holdpoint/native/refuse"
 )
 

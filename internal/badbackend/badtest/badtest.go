@@ -3,6 +3,7 @@ package badtest
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -40,11 +41,11 @@ func Main(m *testing.M) int {
 func Path(tb testing.TB) string {
 	tb.Helper()
 	once.Do(func() {
-		if dir, fail = os.MkdirTemp("", "badbackend"); fail != nil {
+		if dir, fail = os.MkdirTemp("", "badbackend"); fail != nil { //nolint:usetesting // it outlives the first test
 			return
 		}
 		exe = filepath.Join(dir, "badbackend.exe")
-		out, err := exec.Command("go", "build", "-o", exe, "github.com/holdpoint/holdpoint/internal/badbackend").CombinedOutput()
+		out, err := exec.CommandContext(tb.Context(), "go", "build", "-o", exe, "github.com/holdpoint/holdpoint/internal/badbackend").CombinedOutput()
 		if err != nil {
 			fail = fmt.Errorf("%w\n%s", err, out)
 		}
@@ -64,7 +65,9 @@ func Stdio(tb testing.TB, lifecycle ahp.Lifecycle, args ...string) *ahp.StdioTra
 // server ends with the test.
 func HTTP(tb testing.TB, args ...string) *ahp.HTTPTransport {
 	tb.Helper()
-	cmd := exec.Command(Path(tb), append([]string{"-http"}, args...)...)
+	// It ends with its stdin in the cleanup, which runs after the test's context ended.
+	ctx, kill := context.WithCancel(context.WithoutCancel(tb.Context()))
+	cmd := exec.CommandContext(ctx, Path(tb), append([]string{"-http"}, args...)...)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		tb.Fatal(err)
@@ -78,9 +81,10 @@ func HTTP(tb testing.TB, args ...string) *ahp.HTTPTransport {
 	}
 	tb.Cleanup(func() {
 		_ = stdin.Close()
-		kill := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+		timer := time.AfterFunc(10*time.Second, kill)
 		_ = cmd.Wait()
-		kill.Stop()
+		timer.Stop()
+		kill()
 	})
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
@@ -92,7 +96,7 @@ func HTTP(tb testing.TB, args ...string) *ahp.HTTPTransport {
 // Faults lists what the backend can do wrong.
 func Faults(tb testing.TB) []string {
 	tb.Helper()
-	out, err := exec.Command(Path(tb), "-faults").Output()
+	out, err := exec.CommandContext(tb.Context(), Path(tb), "-faults").Output()
 	if err != nil {
 		tb.Fatal(err)
 	}

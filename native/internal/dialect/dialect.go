@@ -182,7 +182,7 @@ func (d *Dialect) read(b []byte, o native.Options, f *fields) error {
 	if _, err = dec.ReadToken(); err != nil {
 		return malformed()
 	}
-	if _, err = dec.ReadToken(); err != io.EOF {
+	if _, err = dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return malformed()
 	}
 	return nil
@@ -274,6 +274,7 @@ func (d *Dialect) tool(typ ahp.EventType, f *fields) (*ahp.Tool, error) {
 		t.Output = ahp.Raw(f.response)
 	case ahp.ToolError:
 		t.Error = toolError(f)
+	case ahp.ToolBefore, ahp.SessionStart, ahp.SessionEnd:
 	}
 	return t, nil
 }
@@ -343,6 +344,7 @@ func describe(v jsontext.Value) string {
 		return "an object"
 	case '[':
 		return "an array"
+	case jsontext.KindInvalid, '}', ']':
 	}
 	return "nothing"
 }
