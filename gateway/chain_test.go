@@ -4,16 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -211,72 +207,6 @@ func TestTheClientsBudgetEndsTheChain(t *testing.T) {
 	if len(sets) != 1 || sets[0].Decision != settle.DecisionSynthetic || sets[0].FailedOpen {
 		t.Errorf("records %+v: a budget that ends is never a permission", sets)
 	}
-}
-
-// Another user gets nothing, not even where the folder's mode would let him in.
-func TestPeersOfOtherUsersAreRefused(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root can be somebody else")
-	}
-	o := options(t)
-	r := start(t, o)
-	if err := os.Chmod(filepath.Dir(o.Socket), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	ahpSocket := filepath.Join(filepath.Dir(o.Socket), "ahp.sock")
-	for _, s := range []string{o.Socket, ahpSocket} {
-		if err := os.Chmod(s, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	self, err := os.ReadFile(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := shortDir(t)
-	program := filepath.Join(dir, "dial")
-	if err := os.WriteFile(program, self, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for i, socket := range []string{o.Socket, ahpSocket} {
-		cmd := exec.Command(program)
-		cmd.Env = []string{"HOLDPOINT_TEST_DIAL=" + socket}
-		cmd.Dir = "/"
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		var out bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &out
-		err := cmd.Run()
-		if err != nil || out.String() != "connected, 0 bytes\n" {
-			t.Errorf("%s: %q, %v", socket, out.String(), err)
-		}
-		r.until("it is counted", func() bool {
-			return strings.Contains(r.metric("holdpoint_refused_peers_total"), " "+strconv.Itoa(i+1))
-		})
-	}
-	if n := len(r.settlements()); n != 0 {
-		t.Errorf("%d settlements", n)
-	}
-}
-
-// dialAsAnotherUser is the whole of the test's program when it runs as somebody else.
-func dialAsAnotherUser() {
-	socket := os.Getenv("HOLDPOINT_TEST_DIAL")
-	c, err := net.Dial("unix", socket)
-	if err != nil {
-		os.Stdout.WriteString(err.Error())
-		return
-	}
-	defer c.Close()
-	frame, _ := hookwire.AppendRequest(nil, &hookwire.Request{Header: hookwire.Header{Agent: hookwire.AgentClaudeCode}, Payload: bash("ls")})
-	if strings.HasSuffix(socket, "ahp.sock") {
-		frame = []byte("GET /healthz HTTP/1.0\r\nHost: x\r\n\r\n")
-	}
-	_, _ = c.Write(frame) // may fail: the other side hung up
-	n, _ := io.Copy(io.Discard, c)
-	os.Stdout.WriteString("connected, " + strconv.FormatInt(n, 10) + " bytes\n")
 }
 
 func TestAPolicyFolderInsideAWorkspaceIsTold(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -308,4 +309,22 @@ func ask(t *testing.T, socket, agent, event string, payload []byte) (*hookwire.A
 		return nil, err
 	}
 	return hookwire.ReadAnswer(c)
+}
+
+// dialAsAnotherUser is the whole of the test's program when it runs as somebody else.
+func dialAsAnotherUser() {
+	socket := os.Getenv("HOLDPOINT_TEST_DIAL")
+	c, err := net.Dial("unix", socket)
+	if err != nil {
+		os.Stdout.WriteString(err.Error())
+		return
+	}
+	defer c.Close()
+	frame, _ := hookwire.AppendRequest(nil, &hookwire.Request{Header: hookwire.Header{Agent: hookwire.AgentClaudeCode}, Payload: bash("ls")})
+	if strings.HasSuffix(socket, "ahp.sock") {
+		frame = []byte("GET /healthz HTTP/1.0\r\nHost: x\r\n\r\n")
+	}
+	_, _ = c.Write(frame) // may fail: the other side hung up
+	n, _ := io.Copy(io.Discard, c)
+	os.Stdout.WriteString("connected, " + strconv.FormatInt(n, 10) + " bytes\n")
 }
