@@ -137,7 +137,14 @@ func decodeMessage(line []byte, m any) error {
 	if err := json.Unmarshal(line, m, json.RejectUnknownMembers(true)); err != nil {
 		var semantic *json.SemanticError
 		if errors.As(err, &semantic) && semantic.JSONPointer != "" {
-			return fmt.Errorf("%s: unexpected JSON %v", escape(string(semantic.JSONPointer)), semantic.JSONKind)
+			at := plain(string(semantic.JSONPointer))
+			if len(at) > 200 {
+				at = at[:200] + "…"
+			}
+			if errors.Is(semantic, json.ErrUnknownName) {
+				return fmt.Errorf("%s: unknown member", at)
+			}
+			return fmt.Errorf("%s: found a JSON value of another type (%v)", at, semantic.JSONKind)
 		}
 		return syntaxError(line, err)
 	}

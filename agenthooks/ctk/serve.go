@@ -117,7 +117,10 @@ func (s *server) play(ctx context.Context) error {
 		rec, err := s.run.Run(ctx)
 		// No answer is awaited any more: the reader below may be told to stop
 		// by the kit's next message, which comes after this one.
-		s.calls.finish()
+		if !s.calls.finish() {
+			sent <- nil // the kit is gone
+			return
+		}
 		if err != nil {
 			sent <- s.complain(err)
 			return
@@ -171,11 +174,13 @@ func (c *caller) await() bool {
 	return len(c.open) > 0
 }
 
-func (c *caller) finish() {
+// finish ends the run, and reports whether anybody waits for its result.
+func (c *caller) finish() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.finished = true
 	c.cond().Broadcast()
+	return c.err == nil
 }
 
 func (c *caller) abort(err error) {

@@ -1,0 +1,122 @@
+package ctk_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/holdpoint/holdpoint/agenthooks/ctk"
+)
+
+// hostile is the environment variable that makes this test binary a host
+// process: "reference" serves the reference host, the rest are broken.
+const hostile = "CTK_TEST_HOST"
+
+func TestMain(m *testing.M) {
+	if how := os.Getenv(hostile); how != "" {
+		if err := beHost(how); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(3)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func beHost(how string) error {
+	surface := `{"type":"surface","framework":"x","adapter_version":"1","sdk_language":"go","sdk_version":"1","capabilities":["model_calls"],"profiles":[],"identity_provider":null,"content_derived":false,"postures":{},"buffered_output":true}`
+	say := func(lines ...string) { fmt.Println(strings.Join(lines, "\n")) }
+	read := func() { _, _ = os.Stdin.Read(make([]byte, 1<<20)) }
+	switch how {
+	case "reference":
+		return ctk.Serve(context.Background(), ctk.Reference(), os.Stdin, os.Stdout)
+	case "silent", "hang":
+		if how == "hang" {
+			read()
+			say(surface)
+		}
+		child := exec.Command("sleep", "600") //nolint:noctx // it has to outlive us unless our group is killed
+		child.Stdout = os.Stdout
+		if err := child.Start(); err != nil {
+			return err
+		}
+		for {
+			time.Sleep(time.Hour)
+		}
+	case "exit":
+		read()
+		return nil
+	case "crash":
+		read()
+		say(surface)
+		read()
+		return fmt.Errorf("out of cheese\x1b[2J")
+	case "garbage":
+		read()
+		say("Traceback (most recent call last):", surface)
+	case "endless":
+		read()
+		for {
+			if _, err := fmt.Print(strings.Repeat("x", 1<<20)); err != nil {
+				return err
+			}
+		}
+	case "flood":
+		read()
+		say(surface)
+		read()
+		say(`{"type":"ready"}`)
+		go func() { _, _ = io.Copy(io.Discard, os.Stdin) }()
+		for {
+			if _, err := fmt.Println(`{"type":"intercept","call":1,"interceptor":0,"context":{}}`); err != nil {
+				return err
+			}
+		}
+	case "deaf": // as flood, but it never reads the answers
+		read()
+		say(surface)
+		read()
+		say(`{"type":"ready"}`)
+		read()
+		for {
+			if _, err := fmt.Println(`{"type":"intercept","call":1,"interceptor":0,"context":{}}`); err != nil {
+				return err
+			}
+		}
+	default: // the lines themselves, one answer per message
+		read()
+		say(surface)
+		for _, line := range strings.Split(how, "\n") {
+			read()
+			say(line)
+		}
+		read()
+	}
+	return nil
+}
+
+// process runs this binary as a host.
+func process(t testing.TB, how string) *ctk.ProcessHost {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	grace := 100 * time.Millisecond
+	if how == "reference" {
+		grace = 10 * time.Second // it ends by itself
+	}
+	h, err := ctk.Process(ctk.ProcessOptions{Command: []string{exe}, Env: append(os.Environ(), hostile+"="+how), Grace: grace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	return h
+}
