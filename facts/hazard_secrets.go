@@ -185,15 +185,32 @@ func (h *hazardFinder) secretLiterals() {
 	if h.text == "" || h.r == nil {
 		return
 	}
-	if len(h.r.Commands) > 0 {
-		switch h.r.Commands[0].Program {
-		case "grep", "rg", "egrep", "fgrep", "ag", "ack", "sha256sum":
-			return
-		}
-	}
-	if at, ok := literalSecret(h.text); ok {
+	if at, ok := literalSecret(h.text); ok && !h.searched(h.text[at.Start:at.End]) {
 		h.put(Hazard{Code: SecretsLiteral, Certainty: Certain, Detail: "a credential in the text", Span: at})
 	}
+}
+
+// searched reports whether text is what a search looks for: a pattern is no
+// credential that is used.
+func (h *hazardFinder) searched(text string) bool {
+	for i := range h.r.Commands {
+		c := &h.r.Commands[i]
+		switch c.Program {
+		case "grep", "rg", "egrep", "fgrep", "ag", "ack", "sha256sum":
+		case "git":
+			if len(c.Sub) == 0 || c.Sub[0] != "log" && c.Sub[0] != "grep" {
+				continue
+			}
+		default:
+			continue
+		}
+		for j := range c.Args {
+			if strings.Contains(c.Args[j].Value, text) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // tokenPrefixes begin the tokens of well-known services, with the least length of

@@ -56,7 +56,7 @@ func judge(t testing.TB, e entry) (codes []string, undecidable bool) {
 		Dialect: shell.Dialect(or(e.Shell, "bash")), CWD: e.CWD, Roots: e.Roots, Home: home,
 	})
 	for _, b := range r.Breaches {
-		t.Logf("%s: breach of %s", e.ID, b.Bound)
+		t.Errorf("%q: breach of %s", e.Command, b.Bound)
 	}
 	for _, h := range facts.CommandHazards(r, e.Command, facts.Options{Home: home}) {
 		if !slices.Contains(codes, h.Code) {

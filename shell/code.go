@@ -1101,6 +1101,16 @@ func (c *coder) postfix(v cval) cval {
 				v = c.member(v, strings.TrimPrefix(nx.s, "$"))
 				if c.op("(") && !c.peek().nl {
 					c.i++
+					if recv.isLst && len(recv.list) > 0 && c.lang == "js" {
+						// The parameter of an arrow function is an element.
+						j := 0
+						if c.at(0).s == "(" {
+							j = 1
+						}
+						if c.at(j).kind == tokIdent && (c.at(j+1).s == "=>" || c.at(j+2).s == "=>") {
+							c.env[c.at(j).s] = recv.list[0]
+						}
+					}
 					args := c.args(')')
 					v = c.call(v, &recv, args)
 					continue

@@ -238,6 +238,9 @@ func (c *coder) effect(r callRule, v cval, recv *cval, args []cval) cval {
 		}
 		return c.argv(args)
 	case "spawn":
+		if k, ok := keyword(args, "args"); ok && len(args) > 0 && args[0].keys != nil {
+			target = k
+		}
 		if k, ok := keyword(args, "shell"); ok && truthy(k) {
 			if target.isLst && len(target.list) > 0 {
 				return c.shellRun(target.list[0])

@@ -211,7 +211,8 @@ func (x *inv) helps() bool {
 			}
 		case "--help", "--version":
 			if x.p == nil {
-				return true
+				// Of builtins only those that take no command are asked.
+				return len(x.args) == 2
 			}
 			if x.spec.posix {
 				return len(x.p.pos) == 0
@@ -322,7 +323,29 @@ func (x *inv) unknownProgram() value {
 	if x.in.t&dataTaints != 0 || x.in.s != "" {
 		return value{s: unknownText, t: x.in.t | tCmd, src: x.in.src}
 	}
+	if x.printsShellCode() {
+		return unknownVal(tCmd | tInit)
+	}
 	return unknownVal(tCmd)
+}
+
+// printsShellCode reports whether a program is asked, by the usual words, for
+// code that sets up the shell.
+func (x *inv) printsShellCode() bool {
+	for i, a := range x.args[1:] {
+		if i > 3 {
+			break
+		}
+		switch a.s {
+		case "init", "hook", "env", "shellenv", "activate", "docker-env", "completion", "completions", "export", "shell-init", "shellinit", "--alias", "alias", "shell.bash", "--eval", "shell", "podman-env", "-shell", "shell-integration", "sh-env", "bash", "zsh":
+			return true
+		}
+	}
+	switch x.name {
+	case "dircolors", "lesspipe", "keychain", "ssh-agent", "gpg-agent", "resize", "thefuck", "lesspipe.sh", "tset":
+		return true
+	}
+	return false
 }
 
 // dangerousWord says which words, among the arguments of an unknown program, are
@@ -530,11 +553,26 @@ func (x *inv) runSpec() value {
 	if leaf.wrap != "" && (leaf.out == "" || len(p.pos) > 0) {
 		return x.wrapped(leaf)
 	}
+	if x.name == "script" && !p.given("-c") && len(p.pos) > 1 {
+		// BSD's form: the log, then the command with its own options.
+		for i, arg := range x.args {
+			if i > 0 && arg.s == p.pos[0].s && i+1 < len(x.args) {
+				y := &inv{f: f.under(x.name), args: x.args[i+1:], span: x.span, noFunc: true}
+				return y.dispatch()
+			}
+		}
+	}
 	if x.name == "runuser" && p.given("-u") && len(p.pos) > 0 {
 		y := &inv{f: f.under(x.name), args: p.pos, span: x.span, noFunc: true}
 		return y.dispatch()
 	}
 	out := value{s: unknownText, t: tCmd}
+	switch {
+	case x.name == "date" || x.name == "uuidgen" || x.name == "seq":
+		out.t = 0 // says nothing of this machine
+	case x.printsShellCode():
+		out.t |= tInit
+	}
 	kind := ""
 	for _, s := range p.specs {
 		if s.out != "" {

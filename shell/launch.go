@@ -729,6 +729,13 @@ func (x *inv) find() value {
 			}
 		}
 	}
+	if len(starts) > 1 {
+		var names []value
+		for _, st := range starts {
+			names = append(names, st.with(strings.TrimSuffix(st.s, "/")+"/"+string([]byte{markStar})))
+		}
+		out.s = joinMarked(names)
+	}
 	found := func(st value) value {
 		v := st
 		base := strings.TrimSuffix(st.s, "/")
@@ -825,7 +832,7 @@ func (x *inv) fd() value {
 	args := x.args[1:]
 	start := lit(".")
 	pos := 0
-	all := true
+	all, narrowed := true, false
 	for i := 0; i < len(args); i++ {
 		s := args[i].s
 		switch s {
@@ -843,7 +850,7 @@ func (x *inv) fd() value {
 			g := f.under(x.name)
 			g.via = append(g.via[:len(g.via):len(g.via)], ViaFind)
 			target := start.with(strings.TrimSuffix(start.s, "/") + "/" + string([]byte{markStar}) + "/" + unknownText)
-			if all {
+			if all && !narrowed {
 				target.s = strings.TrimSuffix(start.s, "/") + "/" + string([]byte{markStar})
 			}
 			target.t |= tNames
@@ -862,6 +869,7 @@ func (x *inv) fd() value {
 			y := &inv{f: g, args: list, span: x.span, noFunc: true}
 			return y.dispatch()
 		case "-e", "-t", "-d", "-E", "--extension", "--type", "--max-depth", "--exclude", "-S", "--size":
+			narrowed = true
 			i++
 			continue
 		case "--base-directory", "--search-path":

@@ -225,7 +225,8 @@ func (x *inv) runContent(c value) value {
 	if !c.known() {
 		m.undecided(ScriptUnknown, "", c.t&(tNet|tPeer|tDecoded) == 0 && !mostlyKnown(c.s), x.cmd, x.span)
 	}
-	return f.run(c, ViaStdin, nil)
+	// The text was the input: its commands find nothing more there.
+	return f.run(c, ViaStdin, func(g *frame) { g.in, g.hasIn = value{}, false })
 }
 
 // mostlyKnown reports whether only operands of a script are unknown, not its
