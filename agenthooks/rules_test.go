@@ -1,10 +1,40 @@
 package agenthooks_test
 
 import (
+	"context"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"sync/atomic"
 	"testing"
+
+	"github.com/holdpoint/holdpoint/agenthooks"
 )
+
+// TestPointersAreNotFollowed is AH-5.3-1 and AH-14-2: the evidence reaches the
+// record as it was, and the server that it points at hears nothing.
+func TestPointersAreNotFollowed(t *testing.T) {
+	var asked atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer srv.Close()
+	v := agenthooks.Deny("policy:no", "")
+	v.Evidence = &agenthooks.Evidence{Artefact: srv.URL, VerificationPointers: map[string]string{"log": srv.URL}}
+	h, s := opened(t, agenthooks.Options{Interceptors: []agenthooks.Registration{fixed(agenthooks.Output, v)}})
+	if _, err := s.Emit(t.Context(), agenthooks.Final("x")); err == nil {
+		t.Fatal("not blocked")
+	}
+	if err := h.Wait(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	recs := h.Records()
+	if e := recs[len(recs)-1].Verdict.Evidence; e == nil || e.Artefact != srv.URL || e.VerificationPointers["log"] != srv.URL {
+		t.Errorf("evidence %+v", e)
+	}
+	if n := asked.Load(); n != 0 {
+		t.Errorf("the pointer was followed %d times", n)
+	}
+}
 
 // TestRules runs tests under the ids of the rules that they hold, for the table
 // that is made from the names of tests. Rules that a vector can say are under
@@ -104,6 +134,8 @@ func TestRules(t *testing.T) {
 		"AH-10.3-9":  {TestRecordsArePayloadFree},
 		"AH-10.3-10": {TestNotAContext},
 		"AH-11-1":    {TestVerdictGate},
+		"AH-11-2":    {TestVerdictGate},
+		"AH-14-2":    {TestPointersAreNotFollowed},
 		"AH-12.1-1":  {TestBuffered},
 		"AH-12.1-2":  {TestBufferedFailure},
 		"AH-12.1-4":  {TestIncremental, TestIncrementalDeny},
