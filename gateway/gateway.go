@@ -252,6 +252,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 		}
 	})
 	g.serving.Store(true)
+	trimStartup()
 	g.log.LogAttrs(ctx, slog.LevelInfo, "serving", slog.String("socket", g.opts.Socket), slog.String("digest", g.decider.Digest()))
 	err := grp.Wait()
 	close(ended)

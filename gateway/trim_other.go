@@ -1,0 +1,6 @@
+//go:build !linux
+
+package gateway
+
+// trimStartup does nothing here.
+func trimStartup() {}
