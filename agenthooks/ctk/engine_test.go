@@ -169,8 +169,10 @@ func TestAssertions(t *testing.T) {
 		{"AH-13.2-11", "null differs", `"interceptions":[],"identities_equal":true,` + loose, nil, ids(str("a"), nil), "emission 0 has two"},
 		{"AH-13.2-11", "none differs", `"interceptions":[],"identities_equal":false,` + loose, nil, ids(str("a"), str("a")), "no emission has two"},
 		{"AH-13.2-11", "no identities", `"interceptions":[],"identities_equal":false,` + loose, nil, done, "reported no identities"},
-		{"AH-13.2-11", "records in order", `"interceptions":[],"records":[{"interception_point":"input","assert":{"a":1},"present":["a"],"absent":["b"]},{"interception_point":"output"}],` + loose, nil,
-			rec(`{"interception_point":"input","a":1}`, `{"interception_point":"input"}`, `{"interception_point":"output"}`), ""},
+		{
+			"AH-13.2-11", "records in order", `"interceptions":[],"records":[{"interception_point":"input","assert":{"a":1},"present":["a"],"absent":["b"]},{"interception_point":"output"}],` + loose, nil,
+			rec(`{"interception_point":"input","a":1}`, `{"interception_point":"input"}`, `{"interception_point":"output"}`), "",
+		},
 		{"AH-13.2-11", "record used twice", `"interceptions":[],"records":[{"interception_point":"input"},{"interception_point":"input"}],` + loose, nil, rec(`{"interception_point":"input"}`), "records[1] input: there is no such record"},
 		{"AH-13.2-11", "record value", `"interceptions":[],"records":[{"interception_point":"input","assert":{"a":1}}],` + loose, nil, rec(`{"interception_point":"input","a":2}`), "a is 2, expected 1"},
 		{"AH-13.2-11", "record absent", `"interceptions":[],"records":[{"interception_point":"input","absent":["a"]}],` + loose, nil, rec(`{"interception_point":"input","a":null}`), "a is there"},
@@ -245,8 +247,10 @@ func TestScripts(t *testing.T) {
 		t.Run("resolver/"+tt.name, func(t *testing.T) {
 			var answers []ctk.Answer
 			text := strings.Replace(smallest, `"expect"`, `"approval_script":[`+tt.rules+`],"expect"`, 1)
-			conform(t, puppet{request: `{"context_identity":` + tt.identity + `,"interception_point":"input","verdict":{"decision":"deny"},"context":` + inputJSON(1, `"hi"`) + `}`,
-				record: ctk.RunRecord{Outcome: ctk.Completed}, answers: &answers}, vector(t, text))
+			conform(t, puppet{
+				request: `{"context_identity":` + tt.identity + `,"interception_point":"input","verdict":{"decision":"deny"},"context":` + inputJSON(1, `"hi"`) + `}`,
+				record:  ctk.RunRecord{Outcome: ctk.Completed}, answers: &answers,
+			}, vector(t, text))
 			if len(answers) != 1 || string(answers[0].JSON) != tt.want || answers[0].Raise != (tt.want == "") {
 				t.Errorf("found %+v, want %s", answers, tt.want)
 			}
