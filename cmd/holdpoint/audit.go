@@ -94,6 +94,9 @@ func (s *selection) filter() (audit.Filter, error) {
 		return f, &exitError{exitUsage, err}
 	}
 	for _, k := range s.kinds {
+		if err := oneOf("kind", audit.Kind(k), auditKinds...); err != nil {
+			return f, err
+		}
 		f.Kinds = append(f.Kinds, audit.Kind(k))
 	}
 	f = f.Fit()

@@ -74,8 +74,10 @@ func (d *doctor) checkBinary(ctx context.Context, name, agent, path string) bool
 		return false
 	}
 	switch own := version(); {
-	case v == own || v == "dev" && own == "devel":
+	case v == own:
 		d.add(checkOK, name, agent, path+", version "+v, "")
+	case v == "dev":
+		d.add(checkOK, name, agent, path+", version dev: a build without a release's number, which cannot be compared", "")
 	default:
 		d.add(checkWarn, name, agent, fmt.Sprintf("%s has version %s, this program %s: neighbouring releases understand each other", path, v, own), "install both from one release")
 	}

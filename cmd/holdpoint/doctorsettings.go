@@ -48,13 +48,13 @@ func agentFiles(agent, home, cwd string, env func(string) string) []agentFile {
 		if user == "" {
 			user = filepath.Join(home, ".codex")
 		}
-		return []agentFile{
+		return once([]agentFile{
 			{"/etc/codex/requirements.toml", scopeManaged},
 			{filepath.Join(user, "hooks.json"), scopeUser},
 			{filepath.Join(user, "config.toml"), scopeUser},
 			{filepath.Join(project, ".codex", "hooks.json"), scopeProject},
 			{filepath.Join(project, ".codex", "config.toml"), scopeProject},
-		}
+		})
 	}
 	managed := "/etc/claude-code/managed-settings.json"
 	switch runtime.GOOS {
@@ -67,12 +67,23 @@ func agentFiles(agent, home, cwd string, env func(string) string) []agentFile {
 	if user == "" {
 		user = filepath.Join(home, ".claude")
 	}
-	return []agentFile{
+	return once([]agentFile{
 		{managed, scopeManaged},
 		{filepath.Join(user, "settings.json"), scopeUser},
 		{filepath.Join(project, ".claude", "settings.json"), scopeProject},
 		{filepath.Join(project, ".claude", "settings.local.json"), scopeProject},
-	}
+	})
+}
+
+// once drops files that stand there already: in the home folder the user's
+// settings are the project's too.
+func once(files []agentFile) []agentFile {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(files, func(f agentFile) bool {
+		again := seen[f.path]
+		seen[f.path] = true
+		return again
+	})
 }
 
 // agentSettings is the part of a settings file that is about hooks. JSON and TOML

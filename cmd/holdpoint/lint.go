@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -147,7 +148,7 @@ func (a *app) lintFile(name string, kind lintKind, engine policy.Engine) (lintFi
 			return f, err
 		}
 		if !hasPolicyFile(name) {
-			return f, fmt.Errorf("no policy file (*.yaml, *.yml) in this folder")
+			return f, errors.New("no policy file (*.yaml, *.yml) in this folder")
 		}
 		f.Kind = lintPolicy
 		f.addPolicy(problems)
@@ -155,14 +156,14 @@ func (a *app) lintFile(name string, kind lintKind, engine policy.Engine) (lintFi
 	}
 	data, err := a.readInput(name)
 	if err != nil {
-		return f, withoutName(err)
+		return f, errors.New(strings.TrimPrefix(withoutName(err).Error(), name+": "))
 	}
 	if kind == "" && policyText(f.File, data) {
 		kind = lintPolicy
 	}
 	if kind == lintPolicy {
 		if caseFile(f.File) {
-			return f, fmt.Errorf("a file of test cases, which are checked as they are run: holdpoint policy test FOLDER")
+			return f, errors.New("a file of test cases, which are checked as they are run: holdpoint policy test FOLDER")
 		}
 		f.Kind = lintPolicy
 		f.addPolicy(policy.Lint(f.File, data, o))
