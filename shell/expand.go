@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -16,25 +17,46 @@ func (f *frame) ifs() string {
 	return defaultIFS
 }
 
-// fields gathers the words that one word expands to.
+// fields gathers the words that one word expands to. The text of the word at hand
+// grows in a buffer: a word may have as many parts as the text has bytes.
 type fields struct {
 	f    *frame
 	done []value
-	cur  value
+	cur  value // without its text
+	buf  []byte
 	open bool // cur holds something, maybe an empty quoted string
+}
+
+// maxWord bounds one word; doubling a variable reaches it soon.
+const maxWord = 1 << 20
+
+func (x *fields) add(v value) {
+	x.buf = append(x.buf, v.s...)
+	v.s = ""
+	x.cur.add(v)
+	x.open = true
+	if len(x.buf) > maxWord {
+		x.f.m.breach("expansion", x.f.base)
+		x.buf = x.buf[:0]
+	}
+}
+
+// finish gives the word at hand.
+func (x *fields) finish() value {
+	v := x.cur
+	v.s = string(x.buf)
+	return v
 }
 
 func (x *fields) flush() {
 	if x.open {
-		x.done = append(x.done, x.cur)
+		x.done = append(x.done, x.finish())
 		x.cur, x.open = value{}, false
+		x.buf = x.buf[:0]
 	}
 }
 
-func (x *fields) addQuoted(v value) {
-	x.cur.add(v)
-	x.open = true
-}
+func (x *fields) addQuoted(v value) { x.add(v) }
 
 // addSplit adds the result of an unquoted expansion.
 func (x *fields) addSplit(v value) {
@@ -42,17 +64,15 @@ func (x *fields) addSplit(v value) {
 		if v.s == "" {
 			return
 		}
-		x.cur.add(v)
-		x.cur.t |= tMany
-		x.open = true
+		v.t |= tMany
+		x.add(v)
 		return
 	}
 	ifs := x.f.ifs()
 	if strings.IndexAny(v.s, ifs) < 0 {
 		if v.s != "" {
 			v.s = activate(v.s)
-			x.cur.add(v)
-			x.open = true
+			x.add(v)
 		}
 		return
 	}
@@ -60,13 +80,11 @@ func (x *fields) addSplit(v value) {
 	for rest != "" {
 		i := strings.IndexAny(rest, ifs)
 		if i < 0 {
-			x.cur.add(v.with(activate(rest)))
-			x.open = true
+			x.add(v.with(activate(rest)))
 			return
 		}
 		if i > 0 {
-			x.cur.add(v.with(activate(rest[:i])))
-			x.open = true
+			x.add(v.with(activate(rest[:i])))
 		}
 		x.flush()
 		if len(x.done) > x.f.m.lim.Expansion {
@@ -270,11 +288,11 @@ func (f *frame) parts(x *fields, parts []syntax.WordPart, quoted, first bool) {
 			x.open = x.open || !isAt(p.Parts)
 			f.parts(x, p.Parts, true, false)
 		case *syntax.ParamExp:
-			if i > 0 && isParam(parts[i-1]) && x.cur.s != "" && !ifsParam(p) && !ifsParam(parts[i-1].(*syntax.ParamExp)) {
+			if i > 0 && isParam(parts[i-1]) && len(x.buf) > 0 && !ifsParam(p) && !ifsParam(parts[i-1].(*syntax.ParamExp)) {
 				x.cur.t |= tGlued
 			}
 			f.paramPart(x, p, quoted)
-			if i > 0 && isParam(parts[0]) && quoted && !ifsParam(p) && x.cur.known() {
+			if i > 0 && isParam(parts[0]) && quoted && !ifsParam(p) && bytes.IndexByte(x.buf, markUnknown) < 0 {
 				x.cur.t |= tGlued
 			}
 		case *syntax.CmdSubst:
@@ -535,7 +553,7 @@ func (f *frame) one(w *syntax.Word) value {
 	x.f = f
 	// An assignment does not split: expansions are added as if quoted.
 	f.partsOne(&x, w.Parts, true)
-	v := x.cur
+	v := x.finish()
 	v.span = f.span(w)
 	return v
 }
@@ -575,7 +593,7 @@ func (f *frame) doc(w *syntax.Word, quoted bool) value {
 	}
 	x := fields{f: f}
 	f.parts(&x, w.Parts, true, false)
-	v := x.cur
+	v := x.finish()
 	v.span = f.span(w)
 	return v
 }

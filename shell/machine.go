@@ -31,6 +31,8 @@ type machine struct {
 	fifos      map[string]bool  // named pipes made in the text
 	gitAliases map[string]string
 	gitRemotes map[string]bool
+	win        bool    // paths are those of Windows
+	given      Options // as the caller gave them
 }
 
 // frame is the state of one shell: what a subshell would copy.
@@ -63,6 +65,7 @@ type frame struct {
 	returned bool
 	exported map[string]bool
 	weak     bool // may not be reached or may have other values
+	dialect  Dialect
 }
 
 type fn struct {
@@ -90,7 +93,13 @@ func (f *frame) setVar(name string, v *variable) {
 	f.vars[name] = v
 }
 
-func (f *frame) set(name string, v value) { f.setVar(name, &variable{v: v}) }
+func (f *frame) set(name string, v value) {
+	if len(v.s) > maxWord {
+		f.m.breach("expansion", f.base)
+		v.s = unknownText
+	}
+	f.setVar(name, &variable{v: v})
+}
 
 var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
 var zshParsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangZsh)) }}
@@ -144,13 +153,16 @@ func (m *machine) undecided(r Reason, detail string, material bool, cmd int, at 
 }
 
 func newMachine(ctx context.Context, opts Options) *machine {
-	m := &machine{ctx: ctx, opts: opts, lim: opts.Limits.complete(), res: &Result{Dialect: opts.Dialect}}
+	m := &machine{ctx: ctx, opts: opts, given: opts, lim: opts.Limits.complete(), res: &Result{Dialect: opts.Dialect}}
 	for _, r := range opts.Roots {
 		r = path.Clean(strings.ReplaceAll(r, `\`, "/"))
 		if opts.CaseInsensitive {
 			r = strings.ToLower(r)
 		}
 		m.roots = append(m.roots, r)
+	}
+	if windowsOptions(&m.opts) {
+		m.setWindows()
 	}
 	return m
 }
@@ -159,6 +171,9 @@ func newFrame(m *machine) *frame {
 	f := &frame{m: m, cwd: unknownText, arg0: lit("bash")}
 	if m.opts.CWD != "" {
 		f.cwd = path.Clean(literal(m.opts.CWD))
+		if m.win {
+			f.cwd = winAbs(unknownText, literal(m.opts.CWD), true)
+		}
 	}
 	return f
 }

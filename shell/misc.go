@@ -981,8 +981,7 @@ func (x *inv) otherInterpreter(args []value) value {
 	case "jq", "yq":
 		return x.specOr()
 	case "cmd", "pwsh", "powershell":
-		m.undecided(CodeInline, x.name, true, x.cmd, x.span)
-		return unknownVal(tCmd)
+		return x.windowsShell()
 	}
 	for i, a := range args {
 		s := a.text()

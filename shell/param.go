@@ -351,7 +351,7 @@ func (f *frame) modify(v value, set bool, p *syntax.ParamExp) value {
 func (f *frame) pattern(w *syntax.Word) value {
 	x := fields{f: f}
 	f.partsOne(&x, w.Parts, false)
-	return x.cur
+	return x.finish()
 }
 
 func firstRune(s string, fn func(rune) rune) string {

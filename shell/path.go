@@ -54,6 +54,9 @@ func (f *frame) resolveEntry(v value) Path { return f.resolveName(v, false) }
 
 func (f *frame) resolveName(v value, whole bool) Path {
 	m := f.m
+	if m.win {
+		return f.resolveWin(v, whole)
+	}
 	name := v.s
 	p := Path{Raw: plain(name), Slash: len(name) > 1 && strings.HasSuffix(name, "/")}
 	if v.has(tScratch) && !strings.HasPrefix(name, "/") {

@@ -258,6 +258,9 @@ func (f *frame) chdir(v value) {
 	}
 	old := f.cwd
 	p := join(f.cwd, v.s)
+	if f.m.win {
+		p = winAbs(f.cwd, v.s, f.posix())
+	}
 	f.cwd = f.m.follow(p, true)
 	f.oldpwd = old
 }

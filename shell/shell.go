@@ -86,11 +86,12 @@ func Analyze(ctx context.Context, text string, opts Options) *Result {
 		m.breach("time", Span{0, len(text)})
 		return r
 	}
-	if opts.Dialect == Unknown {
-		r.Dialect, r.Assumed = Bash, true
+	switch {
+	case opts.Dialect == Unknown:
+		return m.runUnknown(text)
+	default:
+		m.runDialect(text)
 	}
-	m.runPOSIX(text)
-	m.drainAll()
 	return r
 }
 

@@ -168,11 +168,34 @@ func literal(s string) string {
 func (v *value) add(o value) {
 	v.s += o.s
 	v.t |= o.t
-	v.vars = append(v.vars, o.vars...)
-	v.src = append(v.src, o.src...)
+	v.vars = union(v.vars, o.vars)
+	v.src = union(v.src, o.src)
 	if o.from != 0 {
 		v.from = o.from
 	}
+}
+
+// maxOrigins bounds the names and actions that a value remembers.
+const maxOrigins = 64
+
+// union adds to a what it lacks of b, without changing a's array.
+func union[T comparable](a, b []T) []T {
+	if len(b) == 0 {
+		return a
+	}
+	if len(a) == 0 {
+		return b
+	}
+	out := a[:len(a):len(a)]
+	for _, x := range b {
+		if len(out) >= maxOrigins {
+			break
+		}
+		if !slices.Contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 func (v value) with(s string) value { v.s = s; return v }

@@ -1,0 +1,943 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// psv is a value of PowerShell: the objects that flow through a pipeline, as far
+// as they are known.
+type psv struct {
+	items []value
+	arr   bool
+	typ   string // the .NET type of an object, lower case; with [ in front the type itself
+	fn    *psBlock
+	hash  map[string]psv
+}
+
+func psText(s string) psv { return psv{items: []value{lit(s)}} }
+
+func psOf(v value) psv { return psv{items: []value{v}} }
+
+func psUnknown(t taint) psv { return psOf(unknownVal(t)) }
+
+// one gives the value as one text.
+func (v psv) one() value {
+	switch len(v.items) {
+	case 0:
+		if v.fn != nil {
+			return lit(v.fn.text)
+		}
+		return value{}
+	case 1:
+		return v.items[0]
+	}
+	out := v.items[0]
+	for _, x := range v.items[1:] {
+		out.s += " "
+		out.add(x)
+		if len(out.s) > 1<<16 {
+			out.s = unknownText
+			break
+		}
+	}
+	return out
+}
+
+func (v psv) text() string { return v.one().s }
+
+func (v psv) empty() bool {
+	return len(v.items) == 0 && v.fn == nil && v.hash == nil && v.typ == ""
+}
+
+func (v psv) taint() (t taint) {
+	for _, x := range v.items {
+		t |= x.t
+	}
+	for _, x := range v.hash {
+		t |= x.taint()
+	}
+	return t
+}
+
+const psMaxItems = 512
+
+func (v *psv) append(o psv) {
+	if len(v.items)+len(o.items) <= psMaxItems {
+		v.items = append(v.items, o.items...)
+	}
+	if o.fn != nil {
+		v.fn = o.fn
+	}
+	if o.hash != nil {
+		v.hash = o.hash
+	}
+	if o.typ != "" {
+		v.typ = o.typ
+	}
+	if len(v.items) > 1 {
+		v.arr = true
+	}
+}
+
+// psRun runs one PowerShell script.
+type psRun struct {
+	f         *frame
+	m         *machine
+	vars      map[string]psv
+	funcs     map[string]*psBlock
+	alias     map[string]string
+	calls     []string
+	connected *bool // a socket is open
+}
+
+func newPS(f *frame) *psRun {
+	return &psRun{f: f, m: f.m, vars: map[string]psv{}, funcs: map[string]*psBlock{}, alias: map[string]string{}, connected: new(bool)}
+}
+
+// runPowerShell judges a PowerShell script.
+func (m *machine) runPowerShell(text string) {
+	f := newFrame(m)
+	f.dialect = PowerShell
+	r := newPS(f)
+	out := r.script(text)
+	r.show(out)
+}
+
+// script parses and runs a text in the current scope.
+func (r *psRun) script(text string) psv {
+	f, m := r.f, r.m
+	if len(text) > m.lim.Bytes {
+		m.breach("bytes", f.base)
+		return psv{}
+	}
+	if f.depth > m.lim.Depth {
+		m.breach("depth", f.base)
+		return psv{}
+	}
+	if m.runs++; m.runs > 4096 {
+		m.breach("nodes", f.base)
+		return psv{}
+	}
+	b, p := parsePS(literal(text))
+	if m.nodes += p.nodes / 4; m.nodes > m.lim.Nodes {
+		m.breach("nodes", f.base)
+		return psv{}
+	}
+	saved := f.text
+	f.text = text
+	out := r.block(b)
+	f.text = saved
+	if p.bad >= 0 {
+		if p.msg == "nested too deep" {
+			m.breach("depth", f.base)
+		}
+		at := f.base
+		if !f.nested {
+			at = Span{min(p.bad, len(text)), len(text)}
+			if m.res.Malformed == nil {
+				m.res.Malformed = &Malformed{Offset: p.bad, Message: p.msg}
+			}
+		}
+		// PowerShell runs nothing of a script that it cannot read. What was read is
+		// judged all the same, since hosts feed it line by line as well.
+		m.undecided(TextMalformed, "", len(b.stmts) == 0, -1, at)
+	}
+	return out
+}
+
+// nest runs text as a script of its own kind.
+func (r *psRun) nest(v value, via Via, fresh bool) psv {
+	g := r.f.fork()
+	g.depth++
+	g.dialect = PowerShell
+	g.via = append(g.via[:len(g.via):len(g.via)], via)
+	if !g.nested {
+		g.nested, g.base = true, v.span
+	}
+	n := *r
+	n.f = g
+	if fresh {
+		n.vars, n.funcs, n.alias = map[string]psv{}, map[string]*psBlock{}, map[string]string{}
+		for k, x := range r.vars {
+			if strings.HasPrefix(k, "env:") {
+				n.vars[k] = x
+			}
+		}
+	}
+	out := n.script(v.text())
+	if !fresh {
+		r.f.cwd = g.cwd
+	}
+	return out
+}
+
+func (r *psRun) span(s Span) Span {
+	if r.f.nested {
+		return r.f.base
+	}
+	return s
+}
+
+// show records what printing does.
+func (r *psRun) show(v psv) {
+	for _, it := range v.items {
+		for _, n := range it.vars {
+			r.f.emit(Action{Kind: EnvPrint, Name: n, Span: it.span})
+		}
+	}
+}
+
+func (r *psRun) block(b *psBlock) psv {
+	var out psv
+	if b == nil {
+		return out
+	}
+	for _, s := range b.stmts {
+		if r.m.stop {
+			break
+		}
+		out.append(r.stmt(s))
+	}
+	return out
+}
+
+func (r *psRun) stmt(s psStmt) psv {
+	if !r.m.step(r.f.base) {
+		return psv{}
+	}
+	switch s := s.(type) {
+	case nil:
+	case *psChain:
+		var out psv
+		for _, p := range s.pipes {
+			out.append(r.pipe(p))
+		}
+		return out
+	case *psAssign:
+		return r.assign(s)
+	case *psIf:
+		var out psv
+		for _, c := range s.conds {
+			r.quietly(c)
+		}
+		for _, b := range s.blocks {
+			out.append(r.block(b))
+		}
+		return out
+	case *psLoop:
+		return r.loop(s)
+	case *psParts:
+		if s.head != nil {
+			v := r.stmt(s.head)
+			if len(s.blocks) > 0 {
+				r.vars["_"] = v
+			}
+		}
+		var out psv
+		for _, b := range s.blocks {
+			out.append(r.block(b))
+		}
+		return out
+	case *psFunc:
+		r.funcs[s.name] = s.body
+	case *psReturn:
+		if s.value != nil {
+			return r.stmt(s.value)
+		}
+	}
+	return psv{}
+}
+
+// quietly runs a condition: its values are tested, not shown.
+func (r *psRun) quietly(s psStmt) psv {
+	if s == nil {
+		return psv{}
+	}
+	return r.stmt(s)
+}
+
+func (r *psRun) loop(l *psLoop) psv {
+	var out psv
+	f := r.f
+	switch l.kind {
+	case "foreach":
+		list := r.quietly(l.list)
+		items := list.items
+		if len(items) == 0 {
+			items = []value{unknownVal(0)}
+		}
+		for i, it := range items {
+			if i > 64 || r.m.stop {
+				break
+			}
+			r.setVar(l.name, psOf(it))
+			out.append(r.block(l.body))
+		}
+		return out
+	case "for":
+		r.quietly(l.init)
+	}
+	endless := l.cond == nil && l.kind == "for"
+	if l.cond != nil {
+		c := r.quietly(l.cond)
+		endless = c.one().known() && c.text() == "true" && l.kind != "for"
+	}
+	stops := false
+	if l.body != nil {
+		low := strings.ToLower(l.body.text)
+		for _, w := range [...]string{"break", "return", "exit", "start-sleep", "sleep", "readline", "read-host", "-wait", "accept"} {
+			stops = stops || strings.Contains(low, w)
+		}
+	}
+	first := len(r.m.res.Commands)
+	if endless && !stops {
+		f.loops++
+	}
+	out.append(r.block(l.body))
+	if endless && !stops {
+		f.loops--
+		for _, c := range r.m.res.Commands[first:] {
+			switch c.Program {
+			case "start-process", "start-job", "start-threadjob":
+				f.emit(Action{Kind: Exhaust, Detail: "processes without bound", Span: r.span(l.span)})
+			}
+		}
+		if l.body != nil && (strings.Contains(l.body.text, "+=") || strings.Contains(strings.ToLower(l.body.text), ".add(")) {
+			f.emit(Action{Kind: Exhaust, Detail: "memory without bound", Span: r.span(l.span)})
+		}
+	}
+	r.quietly(l.iter)
+	return out
+}
+
+func (r *psRun) setVar(name string, v psv) { r.vars[strings.ToLower(name)] = v }
+
+func (r *psRun) assign(a *psAssign) psv {
+	v := psv{}
+	if a.value != nil {
+		v = r.stmt(a.value)
+	}
+	target := a.target
+	if c, ok := target.(*psCast); ok {
+		target = c.x
+	}
+	switch t := target.(type) {
+	case *psVar:
+		if t.scope == "env" {
+			r.setEnv(t.name, v, r.span(a.span))
+			return psv{}
+		}
+		if t.name == "null" {
+			r.m.quiet(v.one())
+			for _, it := range v.items {
+				r.m.quiet(it)
+			}
+			return psv{}
+		}
+		name := strings.ToLower(t.name)
+		if secretVar(name) {
+			r.literalValue(v, r.span(a.span))
+		}
+		if a.op != "=" {
+			old := r.vars[name]
+			switch {
+			case a.op == "+=" && old.arr:
+				old.append(v)
+				v = old
+			case a.op == "+=":
+				v = psOf(psConcat(old.one(), v.one()))
+			case a.op == "??=" && !old.empty():
+				v = old
+			default:
+				v = psUnknown(0)
+			}
+		}
+		r.vars[name] = v
+	case *psMember:
+		obj := r.eval(t.obj)
+		name := strings.ToLower(r.eval(t.name).text())
+		if obj.hash != nil {
+			obj.hash[name] = v
+		}
+		if name == "verb" && strings.EqualFold(v.text(), "runas") {
+			r.f.emit(Action{Kind: PrivElevate, Detail: "", Span: r.span(a.span)})
+		}
+		r.memberSet(obj, name, v, r.span(a.span))
+	case *psList:
+		for i, x := range t.items {
+			if n, ok := x.(*psVar); ok && i < len(v.items) {
+				r.setVar(n.name, psOf(v.items[i]))
+			}
+		}
+	default:
+		r.eval(target)
+	}
+	return psv{}
+}
+
+// literalValue records a credential that is given to a name which says so.
+func (r *psRun) literalValue(v psv, at Span) {
+	s := v.text()
+	if len(s) < 8 || !clean(s) || !looksSecret(s) || v.taint()&(tVar|tCmd|tFile) != 0 || strings.ContainsAny(s, " ") {
+		return
+	}
+	if strings.ContainsAny(s, "0123456789") && strings.ContainsAny(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz") {
+		r.f.emit(Action{Kind: SecretLiteral, Span: at})
+	}
+}
+
+func (r *psRun) setEnv(name string, v psv, at Span) {
+	r.vars["env:"+strings.ToLower(name)] = v
+	up := strings.ToUpper(name)
+	if guardVar(up) || watchedEnv(up) || up == "CLAUDE_CONFIG_DIR" || up == "CODEX_HOME" || up == "GEMINI_CLI_SYSTEM_SETTINGS_PATH" {
+		r.f.emit(Action{Kind: EnvSet, Name: up, Detail: plain(v.text()), Span: at})
+	}
+	if secretVar(up) {
+		r.literalValue(v, at)
+	}
+}
+
+func (r *psRun) pipe(p *psPipe) psv {
+	m := r.m
+	var out psv
+	has := false
+	for i := range p.elems {
+		if m.stop {
+			break
+		}
+		e := &p.elems[i]
+		first := len(m.res.Commands)
+		in := out
+		if e.cmd != nil {
+			out = r.command(e.cmd, in, has)
+		} else {
+			out = r.eval(e.expr)
+		}
+		if i > 0 && len(m.res.Commands) > first && len(m.res.Pipes) < 10_000 {
+			iv := in.one()
+			m.res.Pipes = append(m.res.Pipes, Pipe{From: iv.from - 1, To: first, What: iv.kind(), Span: r.span(e.span)})
+		}
+		for _, rd := range e.redirs {
+			if rd.to == nil {
+				continue
+			}
+			t := r.pathValue(r.eval(rd.to).one(), false)
+			content := out.one()
+			if rd.fd != "1" && rd.fd != "*" {
+				content = value{}
+			}
+			if strings.EqualFold(plain(t.s), "") || t.s == "$null" {
+				m.quiet(content)
+			} else {
+				for _, n := range content.vars {
+					r.f.emit(Action{Kind: EnvPrint, Name: n, Span: r.span(rd.span)})
+				}
+				t.span = rd.span
+				r.f.writeTo(t, content, rd.add, len(m.res.Commands)-1, r.span(rd.span))
+			}
+			if rd.fd == "1" || rd.fd == "*" {
+				out = psv{}
+			}
+		}
+		has = true
+	}
+	// A bare assignment of a value in brackets shows nothing: `[void](…)`.
+	if len(p.elems) == 1 {
+		if c, ok := p.elems[0].expr.(*psCast); ok && c.typ == "void" {
+			for _, it := range out.items {
+				m.quiet(it)
+			}
+			return psv{}
+		}
+	}
+	return out
+}
+
+// psArgs are the arguments of a command after evaluation.
+type psArgs struct {
+	list []psBound
+}
+
+type psBound struct {
+	param string // "" for one by place
+	raw   string
+	has   bool // value is set
+	value psv
+	bare  bool // not quoted
+	span  Span
+}
+
+func (r *psRun) evalArgs(args []psArg) []psBound {
+	out := make([]psBound, 0, len(args))
+	for _, a := range args {
+		b := psBound{param: a.param, raw: a.raw, span: a.span}
+		switch {
+		case a.splat != "":
+			v := r.vars[a.splat]
+			if v.hash != nil {
+				keys := make([]string, 0, len(v.hash))
+				for k := range v.hash {
+					keys = append(keys, k)
+				}
+				slices.Sort(keys)
+				for _, k := range keys {
+					out = append(out, psBound{param: k, raw: "-" + k, value: v.hash[k], has: true, span: a.span})
+				}
+				continue
+			}
+			if v.empty() {
+				out = append(out, psBound{value: psUnknown(tMany), has: true, span: a.span})
+				continue
+			}
+			for _, it := range v.items {
+				out = append(out, psBound{value: psOf(it), has: true, span: a.span})
+			}
+			continue
+		case a.value != nil:
+			b.value, b.has = r.eval(a.value), true
+			l, ok := a.value.(*psLit)
+			b.bare = ok && !l.quoted
+			for i := range b.value.items {
+				if b.value.items[i].span == (Span{}) {
+					b.value.items[i].span = a.span
+				}
+			}
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// command runs one command of a pipeline.
+func (r *psRun) command(c *psCmd, in psv, hasIn bool) psv {
+	f, m := r.f, r.m
+	if !m.step(f.base) {
+		return psv{}
+	}
+	at := r.span(c.span)
+	name := r.eval(c.name)
+	if c.call {
+		if fn, ok := c.name.(*psFn); ok {
+			return r.invoke(fn.block, r.evalArgs(c.args), in)
+		}
+		if name.fn != nil {
+			return r.invoke(name.fn, r.evalArgs(c.args), in)
+		}
+		if name.typ == "scriptblock" {
+			x := r.inv("invoke-expression", nil, at)
+			return r.runText(x, name.one())
+		}
+	}
+	nv := name.one()
+	args := r.evalArgs(c.args)
+	if c.call {
+		if _, plainVar := c.name.(*psVar); !plainVar && nv.known() && nv.t&(tGlued|tDecoded) != 0 && nv.s != "" {
+			f.disguise(at, "a command name put together from pieces", -1)
+		}
+	}
+	if nv.glob() {
+		// & (Get-Command rem*-item)
+		for key := range cmdlets() {
+			if matchMarks(strings.ToLower(nv.s), key) && strings.Contains(key, "-") {
+				f.disguise(at, "a command name spelled as a pattern", -1)
+				nv.s = key
+				break
+			}
+		}
+	}
+	if !nv.known() || nv.s == "" {
+		x := r.inv("", args, at)
+		x.command().Dynamic = true
+		if nv.s == "" && len(nv.vars) == 0 && !c.call {
+			return psv{}
+		}
+		if nv.t&(tNet|tPeer) != 0 {
+			x.origin(nv)
+			return psUnknown(tCmd)
+		}
+		m.undecided(CommandDynamic, nv.s, true, x.cmd, at)
+		return psUnknown(tCmd)
+	}
+	return r.call(nv, args, in, hasIn, at, c.dot)
+}
+
+// invoke runs a script block with arguments.
+func (r *psRun) invoke(b *psBlock, args []psBound, in psv) psv {
+	if b == nil {
+		return psv{}
+	}
+	if r.f.depth > r.m.lim.Depth {
+		r.m.breach("depth", r.f.base)
+		return psv{}
+	}
+	r.f.depth++
+	defer func() { r.f.depth-- }()
+	saved := map[string]psv{}
+	set := func(k string, v psv) {
+		if _, done := saved[k]; !done {
+			saved[k] = r.vars[k]
+		}
+		r.vars[k] = v
+	}
+	var rest psv
+	n := 0
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if a.param != "" {
+			name := strings.ToLower(a.param)
+			for _, p := range b.params {
+				if strings.HasPrefix(p, name) {
+					v := a.value
+					if !a.has {
+						if i+1 < len(args) && args[i+1].param == "" {
+							i++
+							v = args[i].value
+						} else {
+							v = psText("true")
+						}
+					}
+					set(p, v)
+					break
+				}
+			}
+			continue
+		}
+		rest.append(a.value)
+		for n < len(b.params) {
+			p := b.params[n]
+			n++
+			if _, done := saved[p]; !done {
+				set(p, a.value)
+				break
+			}
+		}
+	}
+	rest.arr = true
+	set("args", rest)
+	if !in.empty() {
+		set("input", in)
+		set("_", in)
+	}
+	out := r.block(b)
+	for k, v := range saved {
+		r.vars[k] = v
+	}
+	return out
+}
+
+// inv starts the record of a command.
+func (r *psRun) inv(name string, args []psBound, at Span) *inv {
+	f, m := r.f, r.m
+	x := &inv{f: f, name: name, span: at, cmd: len(m.res.Commands), p: &parsed{}, spec: &spec{}}
+	c := Command{Program: name, Wrappers: f.wrappers, Via: f.via, Host: f.host, Span: at}
+	for _, a := range args {
+		if a.param != "" {
+			c.Flags = append(c.Flags, "-"+a.param)
+			c.Args = append(c.Args, Arg{Value: a.raw, Known: true, Span: a.span})
+			continue
+		}
+		for _, v := range a.value.items {
+			if len(c.Args) < 4096 {
+				c.Args = append(c.Args, toArg(v))
+			}
+		}
+	}
+	m.res.Commands = append(m.res.Commands, c)
+	if len(m.res.Commands) > maxCommands {
+		m.breach("nodes", at)
+	}
+	return x
+}
+
+// nativeAliases are names that are aliases on Windows and programs elsewhere.
+var nativeAliases = map[string]bool{
+	"cat": true, "cp": true, "ls": true, "man": true, "mv": true, "ps": true, "rm": true, "rmdir": true, "sleep": true, "sort": true, "tee": true, "clear": true, "diff": true,
+	"kill": true, "mkdir": true, "curl": true, "wget": true, "start": true, "where": true, "dir": true, "sc": true,
+}
+
+// call runs the command that name stands for.
+func (r *psRun) call(nv value, args []psBound, in psv, hasIn bool, at Span, dot bool) psv {
+	f := r.f
+	name := nv.s
+	if i := strings.LastIndexByte(name, '\\'); i > 0 && strings.HasPrefix(strings.ToLower(name), "microsoft.") {
+		name = name[i+1:]
+	}
+	low := strings.ToLower(name)
+	for range 8 {
+		t, ok := r.alias[low]
+		if !ok {
+			break
+		}
+		name, low = t, strings.ToLower(t)
+	}
+	if b, ok := r.funcs[low]; ok {
+		if slices.Contains(r.calls, low) {
+			if n := strings.Count(strings.ToLower(b.text), low); n > 1 && (strings.Contains(b.text, "&") || strings.Contains(strings.ToLower(b.text), "start-")) {
+				f.emit(Action{Kind: Exhaust, Detail: "a function that starts itself", Span: at})
+			}
+			return psUnknown(0)
+		}
+		r.calls = append(r.calls, low)
+		via := f.via
+		f.via = append(f.via[:len(f.via):len(f.via)], ViaFunction)
+		out := r.invoke(b, args, in)
+		f.via = via
+		r.calls = r.calls[:len(r.calls)-1]
+		return out
+	}
+	sp, ok := cmdlets()[low]
+	if ok && !strings.Contains(low, "-") && len(low) > 1 {
+		switch {
+		case !r.m.win && nativeAliases[low]:
+			ok = false
+		case low == "sc":
+			ok = len(args) == 0 || !scVerb(args[0].value.text()) && !strings.HasPrefix(args[0].value.text(), `\\`)
+		case low == "curl" || low == "wget":
+			ok = !nativeHTTP(sp, args)
+		}
+	}
+	if ok {
+		if !f.posix() && f.disguised([]value{nv}) {
+			f.disguise(at, "look-alike characters", -1)
+		}
+		x := r.inv(sp.name, args, at)
+		c := &psCall{r: r, x: x, spec: sp, in: in, hasIn: hasIn}
+		c.bind(args)
+		return c.run()
+	}
+	return r.native(nv.with(name), args, in, hasIn, at, dot)
+}
+
+func nativeHTTP(sp *psSpec, args []psBound) bool {
+	for _, a := range args {
+		switch {
+		case a.param == "" && strings.HasPrefix(a.value.text(), "-"):
+			return true
+		case len(a.param) == 1:
+			return true
+		case a.param != "":
+			if _, _, ok := sp.find(a.param); !ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// words gives the arguments as a program of its own gets them.
+func words(args []psBound) []value {
+	var out []value
+	for _, a := range args {
+		if a.param != "" {
+			v := value{s: literal(a.raw), span: a.span}
+			if a.has {
+				v.add(a.value.one())
+			}
+			out = append(out, v)
+			continue
+		}
+		if a.value.fn != nil {
+			out = append(out, value{s: a.value.fn.text, span: a.span, t: tQuoted})
+			continue
+		}
+		for _, it := range a.value.items {
+			if !a.bare {
+				it.t |= tQuoted
+			}
+			if it.span == (Span{}) {
+				it.span = a.span
+			}
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+// native runs a program.
+func (r *psRun) native(nv value, args []psBound, in psv, hasIn bool, at Span, dot bool) psv {
+	f := r.f
+	ws := words(args)
+	base := winBase(nv.s)
+	if strings.HasSuffix(base, ".ps1") || strings.HasSuffix(base, ".psm1") {
+		x := r.inv(base, args, at)
+		return r.scriptFile(x, nv, args)
+	}
+	if strings.Contains(base, "-") && !strings.ContainsAny(nv.s, `/\`) && isVerbNoun(base) {
+		x := r.inv(base, args, at)
+		return r.unknownCmdlet(x, base, args, in)
+	}
+	saved, savedHas := f.in, f.hasIn
+	if hasIn {
+		f.in, f.hasIn = in.one(), true
+		if len(in.items) > 1 || in.typ != "" {
+			if f.in.s == "" {
+				f.in.s = unknownText
+			}
+		}
+	}
+	defer func() { f.in, f.hasIn = saved, savedHas }()
+	env := r.env()
+	all := append([]value{nv}, ws...)
+	out := f.program(all, env, at)
+	if out.s == "" && out.t == 0 && len(out.src) == 0 {
+		return psv{}
+	}
+	return psOf(out)
+}
+
+// env gives the variables set in the text, as a program sees them.
+func (r *psRun) env() []Assignment {
+	var out []Assignment
+	for k, v := range r.vars {
+		if n, ok := strings.CutPrefix(k, "env:"); ok {
+			out = append(out, Assignment{Name: strings.ToUpper(n), Value: toArg(v.one())})
+		}
+	}
+	slices.SortFunc(out, func(a, b Assignment) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+func isVerbNoun(s string) bool {
+	verb, noun, ok := strings.Cut(s, "-")
+	if !ok || noun == "" {
+		return false
+	}
+	return psVerbs[verb]
+}
+
+// psVerbs are verbs of commands; true for all that exist.
+var psVerbs = map[string]bool{}
+
+// readingVerbs change nothing.
+var readingVerbs = map[string]bool{}
+
+func init() {
+	for _, v := range strings.Fields("add clear close copy enter exit find format get hide join lock move new open optimize push pop redo remove rename reset resize search select set show skip split step switch undo unlock watch backup checkpoint compare compress convert convertfrom convertto dismount edit expand export group import initialize limit merge mount out publish restore save sync unpublish update approve assert build complete confirm deny deploy disable enable install invoke register request restart resume start stop submit suspend uninstall unregister wait connect disconnect read receive send write block grant protect revoke unblock unprotect debug measure ping repair resolve test trace use") {
+		psVerbs[v] = true
+	}
+	for _, v := range strings.Fields("find format get hide join search select show split watch compare convertfrom convertto group limit measure out read resolve test trace wait write ping import use") {
+		readingVerbs[v] = true
+	}
+}
+
+// unknownCmdlet judges a command that the table lacks by its verb and noun.
+func (r *psRun) unknownCmdlet(x *inv, name string, args []psBound, in psv) psv {
+	verb, noun, _ := strings.Cut(name, "-")
+	at := x.cmd + 1
+	for _, a := range args {
+		if p := strings.ToLower(a.param); (p == "whatif" || p == "wi") && !(a.has && a.value.text() == "false") {
+			x.dry = true
+		}
+	}
+	switch verb {
+	case "remove", "uninstall":
+		for _, p := range [...]string{"az", "s3", "ec2", "rds", "gce", "gcs", "ddb", "lm", "eks", "ecs", "cfn", "kube", "vm", "cluster", "gke", "sql", "docker"} {
+			if strings.HasPrefix(noun, p) && (p != "az" || len(noun) > 2) {
+				r.f.emit(Action{Kind: InfraDestroy, Name: noun, Dry: x.dry, Span: x.span, Command: at})
+				return psUnknown(tCmd)
+			}
+		}
+	case "stop":
+		if strings.HasPrefix(noun, "ec2instance") || strings.HasPrefix(noun, "azvm") {
+			return psUnknown(tCmd)
+		}
+	case "publish":
+		if strings.HasPrefix(noun, "az") {
+			r.f.emit(Action{Kind: Deploy, Name: noun, Dry: x.dry, Span: x.span, Command: at})
+		}
+	case "get":
+		if strings.Contains(noun, "secret") || strings.Contains(noun, "storedcredential") || strings.Contains(noun, "accesskey") || strings.Contains(noun, "storageaccountkey") {
+			i := r.f.emit(Action{Kind: SecretReveal, Name: noun, Span: x.span, Command: at})
+			return psOf(value{s: unknownText, t: tCmd, src: []int{i}})
+		}
+	case "read", "write":
+		// S3: the verb tells the direction.
+		if verb == "write" && strings.HasPrefix(noun, "s3") {
+			r.f.emit(Action{Kind: NetUpload, Dry: x.dry, Span: x.span, Command: at})
+		}
+	}
+	if verb == "set" && strings.HasPrefix(noun, "azstorageblob") {
+		r.f.emit(Action{Kind: NetUpload, Dry: x.dry, Span: x.span, Command: at})
+	}
+	out := unknownVal(tCmd)
+	if !in.empty() {
+		iv := in.one()
+		out.t |= iv.t
+		out.src = iv.src
+	}
+	if readingVerbs[verb] {
+		return psOf(out)
+	}
+	r.m.undecided(CommandDynamic, name, false, x.cmd, x.span)
+	return psOf(out)
+}
+
+// scriptFile runs a script file with PowerShell.
+func (r *psRun) scriptFile(x *inv, nv value, args []psBound) psv {
+	f, m := r.f, r.m
+	p := f.resolve(r.pathValue(nv, true))
+	f.emit(Action{Kind: FileExec, Path: p, Span: x.span, Command: x.cmd + 1})
+	content, ok := m.files[p.Abs]
+	if !ok || p.Unresolved {
+		if m.fromNet(p.Abs) {
+			f.emit(Action{Kind: NetRun, Path: p, Span: x.span, Command: x.cmd + 1})
+			return psUnknown(tCmd)
+		}
+		if isVenv(p.Abs) {
+			return psv{}
+		}
+		m.undecided(ScriptUnknown, winBase(nv.s), true, x.cmd, x.span)
+		return psUnknown(tCmd)
+	}
+	key := "file " + p.Abs
+	if slices.Contains(f.calls, key) {
+		return psv{}
+	}
+	f.calls = append(f.calls[:len(f.calls):len(f.calls)], key)
+	content.span = x.span
+	return r.runText(x, content)
+}
+
+// isVenv reports scripts that only set up an environment.
+func isVenv(abs string) bool {
+	low := strings.ToLower(abs)
+	return strings.HasSuffix(low, "/scripts/activate.ps1") || strings.HasSuffix(low, "/bin/activate.ps1") || strings.HasSuffix(low, "/scripts/activate.bat") || strings.HasSuffix(low, "/vcvarsall.bat") || strings.HasSuffix(low, "/vsdevcmd.bat") || strings.HasSuffix(low, "/launch-vsdevshell.ps1")
+}
+
+// runText runs text that is only known at run time.
+func (r *psRun) runText(x *inv, code value) psv {
+	f, m := r.f, r.m
+	if code.s == "" && code.t == 0 {
+		return psv{}
+	}
+	x.origin(code)
+	if code.has(tGlued) && code.t&(tDecoded|tNet|tPeer|tAnsi) == 0 && code.known() {
+		f.disguise(x.span, "text put together from pieces is run", x.cmd)
+	}
+	if code.span == (Span{}) {
+		code.span = x.span
+	}
+	if !code.known() {
+		if *r.connected {
+			f.emit(Action{Kind: NetShell, Span: x.span, Command: x.cmd + 1})
+		}
+		if code.t&(tNet|tPeer|tDecoded|tInit) == 0 {
+			m.undecided(ScriptUnknown, "", code.opaque() || !mostlyKnown(code.s), x.cmd, x.span)
+		}
+		if code.opaque() {
+			return psUnknown(tCmd)
+		}
+	}
+	return r.nest(code, ViaEval, false)
+}
+
+// scVerb reports the words that come after sc, the program for services; else sc
+// is short for Set-Content.
+func scVerb(s string) bool {
+	switch strings.ToLower(s) {
+	case "stop", "start", "create", "delete", "config", "query", "queryex", "qc", "failure", "pause", "continue", "description", "sdset", "sdshow":
+		return true
+	}
+	return false
+}
