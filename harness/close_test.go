@@ -273,7 +273,7 @@ func TestChildrenEndWhenWeAreKilled(t *testing.T) {
 func TestHelperHarness(t *testing.T) {
 	log := os.Getenv("HELPER_LOG")
 	if log == "" {
-		t.Skip("runs only as the child of TestChildrenEndWhenWeAreKilled")
+		t.Skip("no test: the process that TestChildrenEndWhenWeAreKilled starts")
 	}
 	tr := func(args ...string) *ahp.StdioTransport {
 		return &ahp.StdioTransport{Command: os.Getenv("HELPER_BACKEND"), Args: append(args, "-log", log), Lifecycle: ahp.Persistent}
