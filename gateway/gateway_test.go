@@ -89,7 +89,7 @@ func (l *logBuffer) String() string {
 // shortDir is a private folder with a path short enough for sockets.
 func shortDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hp-")
+	dir, err := os.MkdirTemp("", "hp-") //nolint:usetesting // its path is too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}

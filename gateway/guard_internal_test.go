@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -67,8 +68,6 @@ func TestGuard(t *testing.T) {
 
 func with(h map[string]string, k, v string) map[string]string {
 	out := map[string]string{k: v}
-	for k, v := range h {
-		out[k] = v
-	}
+	maps.Copy(out, h)
 	return out
 }

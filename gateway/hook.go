@@ -318,8 +318,7 @@ func sessionKey(agent string, ev *ahp.Event) string { return agent + "\x00" + ev
 // was the sender's to choose.
 func (g *Gateway) refuseEvent(ctx context.Context, h *hookwire.Header, dec *native.Decoded, began time.Time, cause error) native.Verdict {
 	attrs := []slog.Attr{slog.String("agent", h.Agent)}
-	var f *ahp.Failure
-	if errors.As(cause, &f) {
+	if f, ok := errors.AsType[*ahp.Failure](cause); ok {
 		attrs = append(attrs, slog.String("class", string(f.Class)), slog.String("pointer", f.Pointer))
 	}
 	g.metrics.events.WithLabelValues(h.Agent, "malformed").Inc()

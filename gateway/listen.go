@@ -104,7 +104,7 @@ func (l *peerListener) Accept() (net.Conn, error) {
 		if err == nil {
 			return c, nil
 		}
-		c.Close()
+		_ = c.Close() // a stranger's: nothing to lose
 		l.refused(err)
 	}
 }

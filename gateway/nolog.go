@@ -22,6 +22,7 @@ func (noLog) Follow(context.Context, audit.Filter) iter.Seq2[audit.Record, error
 func (noLog) Checkpoint(context.Context) (audit.Checkpoint, error) {
 	return audit.Checkpoint{}, audit.ErrClosed
 }
+
 func (noLog) Verify(context.Context, audit.Trust) (audit.Report, error) {
 	return audit.Report{}, audit.ErrClosed
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"path/filepath"
@@ -151,7 +150,7 @@ func (o Options) complete() (Options, error) {
 	o.Drain = cmp.Or(o.Drain, DefaultDrain)
 	o.Version = cmp.Or(o.Version, "devel")
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o, errors.Join(errs...)
 }

@@ -102,7 +102,7 @@ func (g *Gateway) writeReload(ctx context.Context, rec *reloadRecord) {
 }
 
 func countProblems(err error) int {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // counts the parts of one joined error
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		n := 0
 		for _, e := range joined.Unwrap() {
 			n += countProblems(e)
@@ -159,7 +159,7 @@ func (g *Gateway) reloadLoop(ctx context.Context) error {
 	var events chan fsnotify.Event
 	var watchErrs chan error
 	if g.watcher != nil {
-		defer g.watcher.Close()
+		defer func() { _ = g.watcher.Close() }() // again in Close, which reports it
 		events, watchErrs = g.watcher.Events, g.watcher.Errors
 	}
 	quiet := time.NewTimer(Debounce)

@@ -31,7 +31,7 @@ func quoteArgv(argv []string, d shell.Dialect) (string, error) {
 }
 
 func quotePOSIX(s string, first bool) string {
-	if plain(s, first) && !(first && slices.Contains(posixKeywords, s)) {
+	if plain(s, first) && (!first || !slices.Contains(posixKeywords, s)) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

@@ -93,7 +93,7 @@ func lookPath(ts *testscript.TestScript, name string) string {
 	if strings.ContainsRune(name, '/') {
 		return ts.MkAbs(name)
 	}
-	for _, dir := range strings.Split(ts.Getenv("PATH"), string(os.PathListSeparator)) {
+	for dir := range strings.SplitSeq(ts.Getenv("PATH"), string(os.PathListSeparator)) {
 		path := dir + "/" + name
 		if fi, err := os.Stat(path); err == nil && !fi.IsDir() {
 			return path

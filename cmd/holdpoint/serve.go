@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -164,12 +165,9 @@ func (f *serveFlags) missing() []string {
 func (f *serveFlags) options(log *slog.Logger) (gateway.Options, *settings, error) {
 	var errs []error
 	one := func(flag, v string, of ...string) {
-		for _, x := range of {
-			if v == x {
-				return
-			}
+		if !slices.Contains(of, v) {
+			errs = append(errs, fmt.Errorf("--%s: %q is not one of %s", flag, v, strings.Join(of, ", ")))
 		}
-		errs = append(errs, fmt.Errorf("--%s: %q is not one of %s", flag, v, strings.Join(of, ", ")))
 	}
 	one("failure-policy", f.failurePolicy, string(ahp.FailOpen), string(ahp.FailClosed))
 	one("reload", f.reload, string(gateway.ReloadAuto), string(gateway.ReloadManual))
