@@ -911,6 +911,9 @@ func (r *psRun) runText(x *inv, code value) psv {
 	if code.s == "" && code.t == 0 {
 		return psv{}
 	}
+	if *r.connected {
+		code.t &^= tPeer // said below
+	}
 	x.origin(code)
 	if code.has(tGlued) && code.t&(tDecoded|tNet|tPeer|tAnsi) == 0 && code.known() {
 		f.disguise(x.span, "text put together from pieces is run", x.cmd)

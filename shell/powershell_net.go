@@ -211,6 +211,10 @@ func (r *psRun) method(obj psv, v value, name string, args []psv, arg func(int) 
 	case "getstring":
 		if len(args) > 0 {
 			b := arg(0)
+			if *r.connected && len(args) > 1 {
+				// A buffer that the peer filled.
+				return psUnknown(tPeer)
+			}
 			if b.known() {
 				if strings.Contains(obj.typ, "unicode") || strings.Contains(obj.typ, "utf16") {
 					b.s = literal(decodeUTF16(b.s))
