@@ -73,7 +73,7 @@ func NewDecider(src PolicySource) (*Decider, error) {
 		GuardPaths:      guard,
 	}}
 	if src.Disk {
-		d.opts.FS = disk{}
+		d.opts.FS, d.opts.FSLimit = disk{}, diskLimit
 	}
 	if err := d.Load(); err != nil {
 		return nil, err
