@@ -300,13 +300,18 @@ func (f *frame) salvage(text string, done []*syntax.Stmt) {
 func parseWith(pool *sync.Pool, text string, stmts *[]*syntax.Stmt) error {
 	p := pool.Get().(*syntax.Parser)
 	defer pool.Put(p)
+	// The iterator must not be left early: the parser may go on after an error.
+	var first error
 	for s, err := range p.StmtsSeq(strings.NewReader(text)) {
-		if err != nil {
-			return err
+		switch {
+		case first != nil:
+		case err != nil:
+			first = err
+		default:
+			*stmts = append(*stmts, s)
 		}
-		*stmts = append(*stmts, s)
 	}
-	return nil
+	return first
 }
 
 const (

@@ -349,6 +349,9 @@ func (f *frame) modify(v value, set bool, p *syntax.ParamExp) value {
 
 // pattern expands a word whose globs stay active.
 func (f *frame) pattern(w *syntax.Word) value {
+	if w == nil {
+		return value{}
+	}
 	x := fields{f: f}
 	f.partsOne(&x, w.Parts, false)
 	return x.finish()

@@ -284,7 +284,7 @@ type Undecided struct {
 }
 
 // Breach names a bound that was hit: "time", "bytes", "depth", "nodes",
-// "expansion".
+// "expansion"; or "fault", when the analysis itself failed.
 type Breach struct {
 	Bound string
 	Span  Span

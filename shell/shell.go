@@ -75,9 +75,17 @@ func (l Limits) complete() Limits {
 // Analyze tells what text would do if the shell ran it. It runs nothing and is
 // safe for concurrent use. It always returns a result: text that it cannot read,
 // and every bound that it hits (ctx's end among them), is recorded in the result.
-func Analyze(ctx context.Context, text string, opts Options) *Result {
+func Analyze(ctx context.Context, text string, opts Options) (r *Result) {
 	m := newMachine(ctx, opts)
-	r := m.res
+	r = m.res
+	// A fault in the reader of hostile text must refuse that text, not end the
+	// process that guards all sessions.
+	defer func() {
+		if recover() != nil {
+			m.breach("fault", Span{0, len(text)})
+			r = m.res
+		}
+	}()
 	if len(text) > m.lim.Bytes {
 		m.breach("bytes", Span{0, len(text)})
 		return r

@@ -572,6 +572,9 @@ func sedCommands(s string) []sedCmd {
 	var out []sedCmd
 	i := 0
 	delim := func(q byte) string {
+		if i >= len(s) {
+			return ""
+		}
 		start := i
 		for i < len(s) && s[i] != q {
 			if s[i] == '\\' {
