@@ -270,10 +270,16 @@ func probe(ctx context.Context, c net.Conn) (*hookwire.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.Write(frame); err != nil {
-		return nil, err
+	_, sendErr := c.Write(frame)
+	// Whoever refuses a frame may answer and hang up before he has read it.
+	answer, err := hookwire.ReadAnswer(c)
+	if err != nil && sendErr != nil {
+		var v *hookwire.VersionError
+		if !errors.As(err, &v) {
+			err = sendErr
+		}
 	}
-	return hookwire.ReadAnswer(c)
+	return answer, err
 }
 
 func peerOf(c net.Conn) (int, error) {
