@@ -96,10 +96,9 @@ func (c *perEvent) run(ctx context.Context, frame []byte, out io.Writer) (f *ahp
 		c.wg.Done()
 		return ended(ctx), true
 	}
-	p, err := c.prog.start()
-	if err != nil {
-		c.wg.Done()
-		return launchFailure(err), true
+	p, f := c.prog.launch(ctx, c.ctx, c.finished)
+	if f != nil {
+		return f, true
 	}
 	c.mu.Lock()
 	c.last = p.stderr
@@ -122,12 +121,7 @@ func (c *perEvent) run(ctx context.Context, frame []byte, out io.Writer) (f *ahp
 	finish := func(grace context.Context) {
 		p.end(grace)
 		<-written
-		if p.stuck {
-			c.mu.Lock()
-			c.stuck = true
-			c.mu.Unlock()
-		}
-		c.wg.Done()
+		c.finished(p.stuck)
 	}
 	abandon := func(f *ahp.Failure) (*ahp.Failure, bool) {
 		// The decision does not wait for a child that does not end; Close does.
@@ -178,6 +172,14 @@ func (c *perEvent) run(ctx context.Context, frame []byte, out io.Writer) (f *ahp
 	}
 	// Only exit status 0 makes the answer count, a denial too (V-IO-11).
 	return p.exitFailure(), true
+}
+
+// finished takes note that nothing of a process is left, or that it is stuck.
+func (c *perEvent) finished(stuck bool) {
+	c.mu.Lock()
+	c.stuck = c.stuck || stuck
+	c.mu.Unlock()
+	c.wg.Done()
 }
 
 func (c *perEvent) Stderr() []byte {

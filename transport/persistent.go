@@ -151,11 +151,10 @@ func (c *persistent) running(ctx context.Context) (*conn, *ahp.Failure) {
 	}
 	c.wg.Add(1)
 	c.mu.Unlock()
-	p, err := c.prog.start()
-	if err != nil {
-		c.wg.Done()
+	p, f := c.prog.launch(ctx, c.ctx, c.finished)
+	if f != nil {
 		c.failed()
-		return nil, launchFailure(err)
+		return nil, f
 	}
 	k := newConn(p, c.prog.opts.MaxAnswerBytes)
 	c.mu.Lock()
@@ -163,15 +162,18 @@ func (c *persistent) running(ctx context.Context) (*conn, *ahp.Failure) {
 	c.mu.Unlock()
 	c.cur = k
 	go func() {
-		defer c.wg.Done()
 		k.serve(c.killCtx)
-		if p.stuck {
-			c.mu.Lock()
-			c.stuck = true
-			c.mu.Unlock()
-		}
+		c.finished(p.stuck)
 	}()
 	return k, nil
+}
+
+// finished takes note that nothing of a process is left, or that it is stuck.
+func (c *persistent) finished(stuck bool) {
+	c.mu.Lock()
+	c.stuck = c.stuck || stuck
+	c.mu.Unlock()
+	c.wg.Done()
 }
 
 // failed counts a process that came to nothing. The first restart is at once.

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/holdpoint/holdpoint/ahp"
 )
@@ -123,6 +124,60 @@ func (p program) start() (*process, error) {
 	go func() { awaitExit(q); close(q.exited) }()
 	go func() { _, _ = io.Copy(q.stderr, errR); close(q.drained) }()
 	return q, nil
+}
+
+// launch is start within the time of the message: to start a program is to read
+// it from a disk that may not answer, and the deadline covers that too (V-DL-2).
+// It returns a process, or a failure. After a failure it calls done, now or once
+// nothing is left of a process that starts too late; stuck means that it gave up
+// waiting for that, some time after own has ended.
+func (p program) launch(ctx, own context.Context, done func(stuck bool)) (*process, *ahp.Failure) {
+	type result struct {
+		p   *process
+		err error
+	}
+	started := make(chan result, 1)
+	go func() {
+		q, err := p.start()
+		started <- result{q, err}
+	}()
+	select {
+	case r := <-started:
+		if r.err != nil {
+			done(false)
+			return nil, launchFailure(r.err)
+		}
+		return r.p, nil
+	case <-ctx.Done():
+	case <-own.Done():
+	}
+	go func() {
+		gone := make(chan bool, 1)
+		go func() {
+			r := <-started
+			if r.p != nil {
+				now, cancel := context.WithCancel(context.Background())
+				cancel() // it has been told nothing: no graces
+				r.p.end(now)
+			}
+			gone <- r.p != nil && r.p.stuck
+		}()
+		select {
+		case stuck := <-gone:
+			done(stuck)
+			return
+		case <-own.Done():
+		}
+		last := time.NewTimer(2 * killWait) // for the start, and for the end
+		defer last.Stop()
+		select {
+		case stuck := <-gone:
+			done(stuck)
+		case <-last.C:
+			done(true)
+		}
+	}()
+	return nil, closedBy(ctx, own)
 }
 
 var (
