@@ -42,7 +42,7 @@ func beHost(how string) error {
 			read()
 			say(surface)
 		}
-		child := exec.Command("sleep", "600") //nolint:noctx // it has to outlive us unless our group is killed
+		child := exec.Command("sleep", "600") // it outlives us unless our group is killed
 		child.Stdout = os.Stdout
 		if err := child.Start(); err != nil {
 			return err
@@ -93,7 +93,7 @@ func beHost(how string) error {
 	default: // the lines themselves, one answer per message
 		read()
 		say(surface)
-		for _, line := range strings.Split(how, "\n") {
+		for line := range strings.SplitSeq(how, "\n") {
 			read()
 			say(line)
 		}

@@ -82,8 +82,7 @@ func (h *ProcessHost) Open(ctx context.Context, s *Setup) (Run, error) {
 		}
 	}
 	if err := h.with(ctx, func(c *client) error { return c.setup(s) }); err != nil {
-		var said *HostError
-		if errors.As(err, &said) { // it is still there
+		if _, ok := errors.AsType[*HostError](err); ok { // it is still there
 			return nil, errors.Join(err, h.with(ctx, (*client).teardown))
 		}
 		return nil, err
@@ -193,7 +192,7 @@ func start(o ProcessOptions) (*process, error) {
 	go func() {
 		defer close(p.ended)
 		p.err = cmd.Wait()
-		w.Close()
+		_ = w.Close() // a pipe in memory
 	}()
 	return p, nil
 }

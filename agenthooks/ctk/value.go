@@ -39,8 +39,7 @@ func syntaxError(text []byte, err error) error {
 	if errors.Is(err, io.EOF) && len(bytes.TrimSpace(text)) == 0 {
 		return errors.New("found nothing, expected a JSON value")
 	}
-	var syntactic *jsontext.SyntacticError
-	if errors.As(err, &syntactic) {
+	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		upTo := text[:min(int(syntactic.ByteOffset), len(text))]
 		line := 1 + bytes.Count(upTo, []byte("\n"))
 		column := len(upTo) - bytes.LastIndexByte(upTo, '\n')
@@ -88,8 +87,9 @@ func parseValue(d *jsontext.Decoder) (any, error) {
 		}
 		_, err := d.ReadToken()
 		return out, err
+	default: // the decoder gives an error before
+		return nil, errors.New("unexpected token")
 	}
-	return nil, errors.New("unexpected token")
 }
 
 // appendValue writes v without white space, members in byte order, strings

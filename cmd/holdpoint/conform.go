@@ -119,7 +119,7 @@ func (a *app) conformHost(ctx context.Context, c *conformRun) error {
 		if err != nil {
 			return usagef("--harness: %w", err)
 		}
-		defer p.Close()
+		defer func() { _ = p.Close() }() // the report is written; how it ends is its own affair
 		host = p
 	}
 	report, err := ctk.Conform(ctx, host, vectors, ctk.Options{Timeout: c.timeout})
