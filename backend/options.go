@@ -40,6 +40,12 @@ type Options struct {
 	MaxConcurrent int           // requests and observations under way; more are -32003 at once; zero is [DefaultMaxConcurrent]
 	Timeout       time.Duration // bounds one call of the handler; zero is [DefaultTimeout]
 
+	// Prompt says that the handler and Observe return soon after their ctx ends,
+	// whatever they do, and end no goroutine. They are then called on the goroutine
+	// that serves the request, which saves one for each. A handler that breaks the
+	// promise holds up its connection, and its request gets no answer in time.
+	Prompt bool
+
 	// What is remembered of answers, to give a repeated event the same one
 	// (AHP-CORE-004, V-RETRY-4): how many, how many bytes in all, how long after
 	// the answer. Zero is the default. Failures are not remembered.

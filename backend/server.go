@@ -254,21 +254,20 @@ func (s *Server) call(ctx context.Context, x *slot, r *Request, f func(context.C
 	stop := context.AfterFunc(s.ctx, cancel)
 	defer stop()
 	r.Deadline, _ = ctx.Deadline()
+	if s.opts.Prompt {
+		c := s.guarded(ctx, f)
+		if ctx.Err() != nil {
+			return nil, s.ended(ctx) // late is no answer
+		}
+		return c.effects, c.err
+	}
 	done := make(chan called, 1)
 	x.refs.Add(1)
 	go func() {
 		defer x.end()
-		var c called
-		defer func() {
-			if p := recover(); p != nil {
-				// Neither the value nor its text: both may hold what the event held.
-				s.opts.Logger.Error("handler panicked", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
-				c = called{err: errPanic}
-			}
-			done <- c
-		}()
-		c.err = errPanic // stands if f ends the goroutine instead of returning
-		c.effects, c.err = f(ctx)
+		c := called{err: errPanic} // stands if f ends the goroutine instead of returning
+		defer func() { done <- c }()
+		c = s.guarded(ctx, f)
 	}()
 	var c called
 	select {
@@ -284,6 +283,19 @@ func (s *Server) call(ctx context.Context, x *slot, r *Request, f func(context.C
 		return nil, s.ended(ctx)
 	}
 	return c.effects, c.err
+}
+
+// guarded calls f; a panic of it is an error.
+func (s *Server) guarded(ctx context.Context, f func(context.Context) ([]ahp.Effect, error)) (c called) {
+	defer func() {
+		if p := recover(); p != nil {
+			// Neither the value nor its text: both may hold what the event held.
+			s.opts.Logger.Error("handler panicked", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+			c = called{err: errPanic}
+		}
+	}()
+	c.effects, c.err = f(ctx)
+	return c
 }
 
 // ended says why a call's context ended.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/holdpoint/holdpoint/ahp/wire01"
@@ -34,8 +33,12 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		s: s, ctx: ctx, cancel: cancel, principal: principalOf(ctx),
 		in: bufio.NewReaderSize(in, 64<<10), out: out,
 	}
+	p.timer = time.AfterFunc(time.Hour, p.overdue)
+	p.mu.Lock()
 	p.hire()
+	p.mu.Unlock()
 	p.wg.Wait()
+	p.timer.Stop() // one that runs now finds nobody of the crew
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -55,62 +58,103 @@ func interrupt(in io.Reader) {
 	}
 }
 
-// stdio serves one pair of streams. Whoever of its crew holds the reader reads
-// one line, lets the next one read, and handles the line himself: a message is
-// handled by the goroutine that read it, without a hand-over.
+// stdio serves one pair of streams. Whoever of its crew reads a line also handles
+// it, and reads on: as long as answers are quick, one goroutine does everything,
+// and no thread is woken for a message. Somebody else takes over the reading when
+// the next message is there already, or when a line takes longer than patience.
 type stdio struct {
 	s         *Server
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	principal string
 	wg        sync.WaitGroup
+	timer     *time.Timer // calls overdue
 
-	mu  sync.Mutex // held by who reads
+	mu      sync.Mutex
+	crew    int       // goroutines
+	reading bool      // one of them reads, or is about to
+	ended   bool      // there is nothing more to read
+	began   time.Time // when the last line was read
+	armed   bool      // timer will call
+
+	// Of the one who reads.
 	in  *bufio.Reader
 	any bool  // a line was read
 	err error // why reading ended
-
-	crew atomic.Int32 // goroutines
-	free atomic.Int32 // those that read or wait to read
 
 	outMu sync.Mutex
 	out   io.Writer
 }
 
+// patience is how long a line may be handled before somebody else reads the next.
+// It is well above what a policy takes, and below what a peer would notice.
+const patience = time.Millisecond
+
+// hire lets one more read, if that is not too many. It is called under mu, by one
+// of the crew or while there is one.
 func (p *stdio) hire() {
-	p.crew.Add(1)
-	p.free.Add(1)
+	// One more than can be under way, so that somebody says so to the next.
+	if p.crew > p.s.opts.MaxConcurrent {
+		return
+	}
+	p.crew++
+	p.reading = true
 	p.wg.Go(p.work)
 }
 
-// spare is how many of the crew wait for work; with one open request at a time,
-// as harnesses have, the same two take turns.
-const spare = 2
-
 func (p *stdio) work() {
-	defer p.crew.Add(-1)
 	line := make([]byte, 0, 4<<10)
 	for {
-		p.mu.Lock()
 		var large, ok bool
 		line, large, ok = p.next(line[:0])
-		// One more than can be under way, so that somebody says so to the next.
-		if free := p.free.Add(-1); ok && free == 0 && int(p.crew.Load()) <= p.s.opts.MaxConcurrent {
-			p.hire()
-		}
-		p.mu.Unlock()
+		p.mu.Lock()
+		p.reading = false
 		if !ok {
+			p.ended = true
+			p.crew--
+			p.mu.Unlock()
 			return
 		}
+		p.began = time.Now()
+		if p.in.Buffered() > 0 {
+			p.hire()
+		} else if !p.armed {
+			p.armed = true
+			p.timer.Reset(patience)
+		}
+		p.mu.Unlock()
+
 		p.handle(line, large)
 		if cap(line) > 64<<10 {
 			line = make([]byte, 0, 4<<10)
 		}
-		if p.free.Add(1) > spare {
-			p.free.Add(-1)
+
+		p.mu.Lock()
+		if p.reading || p.ended {
+			p.crew--
+			p.mu.Unlock()
 			return
 		}
+		p.reading = true
+		p.mu.Unlock()
 	}
+}
+
+// overdue lets somebody read when all have been handling lines for a while. The
+// timer is set again at most once in patience, not once for each line.
+func (p *stdio) overdue() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.armed = false
+	if p.reading || p.ended || p.crew == 0 {
+		return
+	}
+	if left := patience - time.Since(p.began); left > 0 {
+		p.armed = true
+		p.timer.Reset(left)
+		return
+	}
+	p.hire()
 }
 
 // next reads one line behind buf; large means that it is over the limit, and then

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"os"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -39,9 +41,15 @@ no record: that is serve's part.
 			if err != nil {
 				return err
 			}
-			srv, err := backend.New(gateway.PolicyHandler(d), backend.Options{Logger: log})
+			srv, err := backend.New(gateway.PolicyHandler(d), backend.Options{Logger: log, Prompt: true})
 			if err != nil {
 				return err
+			}
+			// A harness asks about one operation and waits. With a second thread at
+			// hand the runtime wakes it for every message, for nothing: that costs more
+			// than the decision.
+			if os.Getenv("GOMAXPROCS") == "" {
+				runtime.GOMAXPROCS(1)
 			}
 			stop := onHangup(func() {
 				if err := d.Load(); err != nil {
