@@ -14,8 +14,8 @@ const SpoolLineBytes = 256
 // A Cause says why the client decided alone.
 type Cause string
 
-// The causes. Usage, PayloadTooLarge and Panic are refused whatever the failure
-// policy says.
+// The causes. Usage, PayloadTooLarge, StdoutFailed and Panic are refused whatever
+// the failure policy says.
 const (
 	CauseUsage           Cause = "usage"             // the hook's command line is wrong
 	CausePayloadTooLarge Cause = "payload_too_large" // above the client's or the server's limit

@@ -112,8 +112,9 @@ func (c *client) deliver(a *hookwire.Answer) int {
 // decide answers without the gateway, and notes that it did.
 func (c *client) decide(cause hookwire.Cause, reason string) int {
 	where := c.where()
-	forced := cause == hookwire.CauseUsage || cause == hookwire.CausePayloadTooLarge || cause == hookwire.CausePanic
-	if c.fallback != "" && c.whole && !forced && cause != hookwire.CauseStdoutFailed {
+	forced := cause == hookwire.CauseUsage || cause == hookwire.CausePayloadTooLarge || cause == hookwire.CausePanic ||
+		cause == hookwire.CauseStdoutFailed // an answer came, so this is no outage
+	if c.fallback != "" && c.whole && !forced {
 		c.execFallback(where) // returns only when it could not
 		cause = hookwire.CauseFallbackFailed
 	}
