@@ -89,7 +89,7 @@ func status(w http.ResponseWriter, code int) {
 
 // jsonType reports whether the body is declared as plain JSON.
 func jsonType(h http.Header) bool {
-	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+	if e := h.Values("Content-Encoding"); len(e) > 1 || len(e) == 1 && !strings.EqualFold(e[0], "identity") {
 		return false
 	}
 	t := h.Values("Content-Type")

@@ -179,7 +179,7 @@ func (p *stdio) next(buf []byte) (line []byte, large, ok bool) {
 			// The only line of a stream may lack its end, a later one is cut off.
 			whole = errors.Is(err, io.EOF) && !p.any
 		}
-		if !whole || !large && len(bytes.TrimSpace(buf)) == 0 {
+		if !whole || !large && len(bytes.Trim(buf, " \t\r\n")) == 0 {
 			buf, large = buf[:0], false
 			continue
 		}

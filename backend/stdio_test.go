@@ -52,6 +52,7 @@ func TestServeStdio(t *testing.T) {
 		{"V-AMB-9", "one message without an end", request("a", "deny"), "Not on a Friday."},
 		{"V-AMB-9", "a later one is cut off", request("a", "ls") + "\n" + request("b", "deny"), "allow"},
 		{"V-AMB-10", "white space", "\n  \r\n" + request("a", "ls") + " \t\r\n\n", "allow"},
+		{"V-AMB-10", "white space of other grammars", "\f\n\u00a0\n", "-32700,-32700"},
 		{"V-ENV-4", "notifications only", observation("a", "ls") + "\n" + observation("b", "deny") + "\n", ""},
 		{"V-ERR-3", "nonsense between", "\xff\n[]\n" + request("a", "ls") + "\n", "-32600,-32700,allow"},
 		{"V-SEC-1", "over the limit, and on", request("a", long) + "\n" + request("b", "deny") + "\n", "-32600,Not on a Friday."},

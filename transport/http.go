@@ -166,7 +166,7 @@ var (
 	errNotLoopback = errors.New("the name led to an address that is not loopback")
 	errNoToken     = errors.New("the variable of the bearer token is not set")
 	errBadToken    = errors.New("the bearer token holds characters that no header may hold")
-	errMediaType   = errors.New("the media type is not application/json")
+	errMediaType   = errors.New("the media type is not plain application/json")
 	errTooLong     = errors.New("the answer exceeds the size limit")
 	errStatus      = errors.New("the status is not a success")
 )
@@ -181,11 +181,8 @@ func (c *httpCarrier) Ask(ctx context.Context, x *Exchange) *ahp.Failure {
 	if resp.StatusCode != http.StatusOK { // V-HTTP-2, V-HTTP-4
 		return statusFailure(resp.StatusCode)
 	}
-	// A charset parameter does no harm (V-HTTP-1).
-	if ct := resp.Header.Get("Content-Type"); ct != mediaType {
-		if mt, _, err := mime.ParseMediaType(ct); err != nil || mt != mediaType {
-			return &ahp.Failure{Class: ahp.FailMalformed, Err: errMediaType}
-		}
+	if !plainJSON(resp.Header) {
+		return &ahp.Failure{Class: ahp.FailMalformed, Err: errMediaType}
 	}
 	buf := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(buf)
@@ -202,6 +199,24 @@ func (c *httpCarrier) Ask(ctx context.Context, x *Exchange) *ahp.Failure {
 		return late(ctx)
 	}
 	return x.Accept(buf.Bytes())
+}
+
+// plainJSON reports whether a body is declared as JSON, once and as it is: two
+// types, or an encoding that nobody asked for, can be read in two ways. A charset
+// parameter does no harm (V-HTTP-1).
+func plainJSON(h http.Header) bool {
+	if e := h.Values("Content-Encoding"); len(e) > 1 || len(e) == 1 && !strings.EqualFold(e[0], "identity") {
+		return false
+	}
+	ct := h.Values("Content-Type")
+	if len(ct) != 1 {
+		return false
+	}
+	if ct[0] == mediaType {
+		return true
+	}
+	mt, _, err := mime.ParseMediaType(ct[0])
+	return err == nil && mt == mediaType
 }
 
 func (c *httpCarrier) Tell(ctx context.Context, frame []byte) *ahp.Failure {
