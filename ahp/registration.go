@@ -1,8 +1,9 @@
 package ahp
 
-import "slices"
-
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Mode says what a subscription asks of its backend.
 type Mode string

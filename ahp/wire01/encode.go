@@ -265,7 +265,7 @@ func (e *encoder) optional(name, s string, unknown ahp.Members) {
 	e.required(name, s, unknown)
 }
 
-// object writes a raw value under a name, if there is one.
+// member writes a raw value under a name, if there is one.
 func (e *encoder) member(name string, r ahp.Raw) {
 	if r != nil {
 		e.name(name)
