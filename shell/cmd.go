@@ -27,6 +27,7 @@ type cmdParser struct {
 	i     int
 	depth int
 	bad   bool
+	deep  bool // nested deeper than is read
 }
 
 const cmdDepth = 100
@@ -124,7 +125,7 @@ func (c *cmdRun) text(text string) value {
 		}
 		m.undecided(TextMalformed, "", false, -1, f.base)
 	}
-	if p.depth > cmdDepth {
+	if p.deep {
 		m.breach("depth", f.base)
 	}
 	return out
@@ -147,7 +148,7 @@ func (p *cmdParser) blanks() {
 // seq reads commands joined by newline, &, && and ||, up to a bracket's end.
 func (p *cmdParser) seq(level int) *cmdNode {
 	if p.depth++; p.depth > cmdDepth {
-		p.i = len(p.s)
+		p.i, p.deep = len(p.s), true
 		return nil
 	}
 	out := &cmdNode{kind: 'q', span: Span{p.i, p.i}}
@@ -217,7 +218,7 @@ func (p *cmdParser) keyword(w string) bool {
 
 func (p *cmdParser) command(level int) *cmdNode {
 	if p.depth++; p.depth > cmdDepth {
-		p.i = len(p.s)
+		p.i, p.deep = len(p.s), true
 		return nil
 	}
 	defer func() { p.depth-- }()
@@ -728,6 +729,9 @@ func cmdEdit(v value, edit string) value {
 		return v
 	}
 	if from, to, ok := strings.Cut(edit, "="); ok && from != "" {
+		if strings.Count(v.s, from)*len(to) > maxText {
+			return unknownVal(v.t)
+		}
 		v.s = strings.ReplaceAll(v.s, from, to)
 	}
 	return v

@@ -45,7 +45,7 @@ func (c *cmdRun) simple(n *cmdNode) value {
 				j += k + 2
 				continue
 			}
-			if (raw[j] == '/' || raw[j] == '.' || raw[j] == ':' || raw[j] == '(' || raw[j] == '+' || raw[j] == '\\') && cmdInternal[strings.ToLower(strings.ReplaceAll(raw[:j], `"`, ""))] {
+			if j <= 12 && (raw[j] == '/' || raw[j] == '.' || raw[j] == ':' || raw[j] == '(' || raw[j] == '+' || raw[j] == '\\') && cmdInternal[strings.ToLower(strings.ReplaceAll(raw[:j], `"`, ""))] {
 				break
 			}
 			j++

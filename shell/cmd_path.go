@@ -94,7 +94,7 @@ func winAbs(cwd, name string, posix bool) string {
 		return winClean("/" + drive + "/" + rest)
 	case len(s) >= 3 && s[0] == '/' && s[2] == ':' && isLetter(s[1]):
 		return winClean("/" + strings.ToUpper(s[1:2]) + s[2:])
-	case s[0] == '/' && posix:
+	case s[0] == '/' && posix && name[0] != '\\':
 		if len(s) >= 2 && isLetter(s[1]) && (len(s) == 2 || s[2] == '/') {
 			return winClean("/" + strings.ToUpper(s[1:2]) + ":" + s[2:])
 		}
@@ -203,13 +203,22 @@ func winShow(abs string) string {
 		return "//" + rest
 	}
 	if len(abs) >= 3 && abs[0] == '/' && abs[2] == ':' {
+		if len(abs) == 3 {
+			return abs[1:] + "/"
+		}
 		return abs[1:]
 	}
 	return abs
 }
 
 // posix reports whether the frame runs a shell of the sh family.
-func (f *frame) posix() bool { return f.dialect != PowerShell && f.dialect != Cmd }
+func (f *frame) posix() bool {
+	d := f.dialect
+	if d == Unknown {
+		d = f.m.opts.Dialect
+	}
+	return d != PowerShell && d != Cmd
+}
 
 // winEnv gives a variable of the environment that every Windows sets, or that the
 // caller knows.

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -114,14 +115,12 @@ func (x *inv) batchFile(v value) bool {
 		return true
 	}
 	key := "file " + p.Abs
-	for _, c := range f.calls {
-		if c == key {
-			f.emit(Action{Kind: Exhaust, Detail: "a script that starts itself", Span: x.span, Command: x.cmd + 1})
-			return true
-		}
+	if slices.Contains(f.calls, key) {
+		f.emit(Action{Kind: Exhaust, Detail: "a script that starts itself", Span: x.span, Command: x.cmd + 1})
+		return true
 	}
 	g := f.fork()
-	g.calls = append(g.calls[:len(g.calls):len(g.calls)], key)
+	g.calls = append(slices.Clip(g.calls), key)
 	content.span = x.span
 	g.runCmd(content, ViaFile)
 	return true

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -81,7 +82,7 @@ func (x *inv) windows() value {
 			}
 			if tr, ok := x.option("tr"); ok {
 				g := f.fork()
-				g.via = append(g.via[:len(g.via):len(g.via)], ViaLater)
+				g.via = append(slices.Clip(g.via), ViaLater)
 				g.cmdLine(tr, x.span)
 			}
 		case x.has("delete", "end", "change"):
@@ -414,7 +415,7 @@ func joinWords(vs []value) string {
 }
 
 func diskCommands(s string) bool {
-	for _, l := range strings.Split(strings.ToLower(s), "\n") {
+	for l := range strings.SplitSeq(strings.ToLower(s), "\n") {
 		w := strings.Fields(l)
 		if len(w) == 0 {
 			continue

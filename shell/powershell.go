@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -151,7 +152,7 @@ func (r *psRun) nest(v value, via Via, fresh bool) psv {
 	g := r.f.fork()
 	g.depth++
 	g.dialect = PowerShell
-	g.via = append(g.via[:len(g.via):len(g.via)], via)
+	g.via = append(slices.Clip(g.via), via)
 	if !g.nested {
 		g.nested, g.base = true, v.span
 	}
@@ -620,9 +621,7 @@ func (r *psRun) invoke(b *psBlock, args []psBound, in psv) psv {
 		set("_", in)
 	}
 	out := r.block(b)
-	for k, v := range saved {
-		r.vars[k] = v
-	}
+	maps.Copy(r.vars, saved)
 	return out
 }
 
@@ -680,7 +679,7 @@ func (r *psRun) call(nv value, args []psBound, in psv, hasIn bool, at Span, dot 
 		}
 		r.calls = append(r.calls, low)
 		via := f.via
-		f.via = append(f.via[:len(f.via):len(f.via)], ViaFunction)
+		f.via = append(slices.Clip(f.via), ViaFunction)
 		out := r.invoke(b, args, in)
 		f.via = via
 		r.calls = r.calls[:len(r.calls)-1]
@@ -813,10 +812,10 @@ var psVerbs = map[string]bool{}
 var readingVerbs = map[string]bool{}
 
 func init() {
-	for _, v := range strings.Fields("add clear close copy enter exit find format get hide join lock move new open optimize push pop redo remove rename reset resize search select set show skip split step switch undo unlock watch backup checkpoint compare compress convert convertfrom convertto dismount edit expand export group import initialize limit merge mount out publish restore save sync unpublish update approve assert build complete confirm deny deploy disable enable install invoke register request restart resume start stop submit suspend uninstall unregister wait connect disconnect read receive send write block grant protect revoke unblock unprotect debug measure ping repair resolve test trace use") {
+	for v := range strings.FieldsSeq("add clear close copy enter exit find format get hide join lock move new open optimize push pop redo remove rename reset resize search select set show skip split step switch undo unlock watch backup checkpoint compare compress convert convertfrom convertto dismount edit expand export group import initialize limit merge mount out publish restore save sync unpublish update approve assert build complete confirm deny deploy disable enable install invoke register request restart resume start stop submit suspend uninstall unregister wait connect disconnect read receive send write block grant protect revoke unblock unprotect debug measure ping repair resolve test trace use") {
 		psVerbs[v] = true
 	}
-	for _, v := range strings.Fields("find format get hide join search select show split watch compare convertfrom convertto group limit measure out read resolve test trace wait write ping import use") {
+	for v := range strings.FieldsSeq("find format get hide join search select show split watch compare convertfrom convertto group limit measure out read resolve test trace wait write ping import use") {
 		readingVerbs[v] = true
 	}
 }
@@ -894,7 +893,7 @@ func (r *psRun) scriptFile(x *inv, nv value, args []psBound) psv {
 	if slices.Contains(f.calls, key) {
 		return psv{}
 	}
-	f.calls = append(f.calls[:len(f.calls):len(f.calls)], key)
+	f.calls = append(slices.Clip(f.calls), key)
 	content.span = x.span
 	return r.runText(x, content)
 }

@@ -210,7 +210,7 @@ func (c *psCall) fileOut() psv {
 		var lines psv
 		for _, v := range out.items {
 			if v.known() && strings.Contains(v.s, "\n") {
-				for _, l := range strings.Split(strings.TrimSuffix(v.s, "\n"), "\n") {
+				for l := range strings.SplitSeq(strings.TrimSuffix(v.s, "\n"), "\n") {
 					lines.append(psOf(v.with(l)))
 				}
 			} else {

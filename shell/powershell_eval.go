@@ -8,6 +8,9 @@ import (
 	"unicode/utf16"
 )
 
+// maxText bounds a text that the analysis puts together.
+const maxText = 1 << 16
+
 // psConcat puts two texts together and remembers that they were.
 func psConcat(a, b value) value {
 	out := concat(a, b)
@@ -49,6 +52,7 @@ func (r *psRun) eval(e psExpr) psv {
 				return psUnknown(out.t)
 			}
 		}
+		r.m.nodes += len(out.s) >> 6
 		if known > 1 {
 			out.t |= tGlued
 		}
@@ -255,6 +259,7 @@ func (r *psRun) binary(e *psBin) psv {
 	l, rv := r.eval(e.l), r.eval(e.r)
 	lv := l.one()
 	rt := rv.one()
+	r.m.nodes += (len(lv.s) + len(rt.s)) >> 6
 	switch e.op {
 	case "+":
 		if l.arr {
@@ -352,8 +357,15 @@ func (r *psRun) binary(e *psBin) psv {
 		if err != nil {
 			return psUnknown(lv.t)
 		}
+		r.m.nodes += len(lv.s) >> 2
 		out := lv
+		if (len(lv.s)+1)*(len(to)+1) > maxText*16 || len(from.s) > 1024 {
+			return psUnknown(lv.t)
+		}
 		out.s = re.ReplaceAllString(lv.s, strings.ReplaceAll(to, "$", "$$"))
+		if len(out.s) > maxText {
+			return psUnknown(lv.t)
+		}
 		if out.s != lv.s {
 			out.t |= tGlued
 		}

@@ -34,7 +34,7 @@ func (p *psParser) command(e *psElem) *psCmd {
 			for j < len(p.s) && strings.IndexByte("\r\n|", p.s[j]) < 0 {
 				j++
 			}
-			for _, w := range strings.Fields(p.s[p.i:j]) {
+			for w := range strings.FieldsSeq(p.s[p.i:j]) {
 				c.args = append(c.args, psArg{value: &psLit{s: strings.Trim(w, `"`), span: Span{p.i, j}}, span: Span{p.i, j}})
 			}
 			p.i = j
@@ -240,7 +240,7 @@ func (p *psParser) argument() psExpr {
 		if p.wordEnd() {
 			return v
 		}
-		if p.peek() == '.' && (isLetter(p.at(1))) || p.peek() == '[' {
+		if p.peek() == '.' && isLetter(p.at(1)) || p.peek() == '[' {
 			if w := p.postfix(v); w != v && p.wordEnd() {
 				return w
 			}

@@ -208,7 +208,9 @@ func (c *psCall) forEach() psv {
 			one.typ = c.in.typ
 			r.vars["_"] = one
 			r.vars["psitem"] = one
-			out.append(r.block(v.fn))
+			o := r.block(v.fn)
+			r.m.nodes += len(o.items)/4 + 1
+			out.append(o)
 			r.vars["_"] = saved
 			delete(r.vars, "psitem")
 		}

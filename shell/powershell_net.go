@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"maps"
 	"strings"
 )
 
@@ -268,6 +269,10 @@ func (r *psRun) method(obj psv, v value, name string, args []psv, arg func(int) 
 		return psOf(v)
 	case "replace":
 		if v.known() && arg(0).known() && arg(1).known() && arg(0).s != "" {
+			if strings.Count(v.s, arg(0).s)*len(arg(1).s) > maxText {
+				return psUnknown(v.t)
+			}
+			m.nodes += len(v.s) >> 6
 			v.s = strings.ReplaceAll(v.s, arg(0).s, arg(1).s)
 			v.t |= tGlued
 		}
@@ -391,9 +396,7 @@ func (r *psRun) startInfo(obj psv, at Span) {
 func (r *psRun) newObject(typ string, args []psv, props psv, at Span) psv {
 	typ = strings.TrimPrefix(strings.ToLower(typ), "system.")
 	out := psv{typ: typ, hash: map[string]psv{}}
-	for k, v := range props.hash {
-		out.hash[k] = v
-	}
+	maps.Copy(out.hash, props.hash)
 	arg := func(i int) value {
 		var flat []value
 		for _, a := range args {

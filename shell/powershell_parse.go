@@ -15,7 +15,7 @@ type psBlock struct {
 	text   string
 }
 
-type psStmt interface{}
+type psStmt any
 
 type (
 	// psChain is pipelines joined by && and ||.
@@ -86,7 +86,7 @@ type (
 	psReturn struct{ value psStmt }
 )
 
-type psExpr interface{}
+type psExpr any
 
 type (
 	psLit struct {

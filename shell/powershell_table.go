@@ -3,6 +3,7 @@ package shell
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -66,7 +67,7 @@ func parseCmdlets(text string) (map[string]*psSpec, error) {
 		if word == "cmdlet" {
 			cur = nil
 			var main *psSpec
-			for _, name := range strings.Fields(rest) {
+			for name := range strings.FieldsSeq(rest) {
 				if main == nil || strings.Contains(name, "-") {
 					main = &psSpec{name: strings.ToLower(name)}
 					cur = append(cur, main)
@@ -99,7 +100,7 @@ var psRoles = map[string]bool{
 func (s *psSpec) item(word, rest string) error {
 	switch word {
 	case "params":
-		for _, tok := range strings.Fields(rest) {
+		for tok := range strings.FieldsSeq(rest) {
 			p := psParam{}
 			if i := strings.IndexByte(tok, ':'); i > 0 {
 				p.pos = int(tok[0] - '0')
@@ -112,7 +113,7 @@ func (s *psSpec) item(word, rest string) error {
 			if !psRoles[p.role] {
 				return fmt.Errorf("unknown role %q", p.role)
 			}
-			if t := strings.TrimSuffix(tok, "?"); t != tok {
+			if t, ok := strings.CutSuffix(tok, "?"); ok {
 				tok, p.sw = t, true
 			}
 			names := strings.Split(strings.ToLower(tok), "|")
@@ -165,10 +166,8 @@ func (s *psSpec) find(name string) (canon string, sw, ok bool) {
 			if p.name == name {
 				return p.name, p.sw, true
 			}
-			for _, a := range p.aliases {
-				if a == name {
-					return p.name, p.sw, true
-				}
+			if slices.Contains(p.aliases, name) {
+				return p.name, p.sw, true
 			}
 			if strings.HasPrefix(p.name, name) {
 				hit = p
