@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -69,7 +70,7 @@ func handler(name string) func(*inv) value {
 		return (*inv).awk
 	case "sed", "gsed":
 		return (*inv).sed
-	case "cat", "tac", "bat", "batcat", "nl", "pv", "less", "more", "most", "head", "tail", "sort", "uniq", "tee", "sponge", "tr", "rev", "base64", "gbase64", "base32", "xxd", "od", "hexdump", "cut", "grep", "egrep", "fgrep", "rg", "ag", "ack", "zcat", "gunzip", "gzip", "bunzip2", "bzcat", "xz", "xzcat", "unxz", "zstd", "zstdcat", "lz4", "fold", "fmt", "expand", "unexpand", "paste", "column", "dos2unix", "iconv", "uudecode", "basenc", "envsubst", "ts", "ascii2uni", "wc", "sha256sum", "sha1sum", "md5sum", "sha512sum", "shasum", "b2sum", "cksum", "md5", "strings", "openssl", "gpg", "gpg2", "age", "sops", "bzip2", "brotli", "shuf", "split", "csplit", "yes", "seq", "jot", "qrencode", "pbcopy", "xclip", "xsel", "wl-copy", "clip", "clip.exe", "unix2dos", "tail-f", "tailf", "moar", "view", "highlight", "pygmentize", "look", "comm", "join", "diff", "colordiff", "delta", "cmp", "pr", "mail", "mailx", "sendmail", "mutt", "recode", "uniq-c", "b64decode", "crunch", "ansible-vault", "rot13", "caesar", "vim-cat", "zgrep", "zless", "bzgrep", "xzgrep", "xzless", "sdiff", "vimdiff", "icdiff", "difft", "base58", "lolcat", "pbpaste":
+	case "cat", "tac", "bat", "batcat", "nl", "pv", "less", "more", "most", "head", "tail", "sort", "uniq", "tee", "sponge", "tr", "rev", "base64", "gbase64", "base32", "xxd", "od", "hexdump", "cut", "grep", "egrep", "fgrep", "rg", "ag", "ack", "zcat", "gunzip", "gzip", "bunzip2", "bzcat", "xz", "xzcat", "unxz", "zstd", "zstdcat", "lz4", "fold", "fmt", "expand", "unexpand", "paste", "column", "dos2unix", "iconv", "uudecode", "basenc", "envsubst", "ts", "ascii2uni", "wc", "sha256sum", "sha1sum", "md5sum", "sha512sum", "shasum", "b2sum", "cksum", "md5", "strings", "openssl", "gpg", "gpg2", "age", "sops", "bzip2", "brotli", "shuf", "yes", "seq", "jot", "qrencode", "pbcopy", "xclip", "xsel", "wl-copy", "clip", "clip.exe", "unix2dos", "tail-f", "tailf", "moar", "view", "highlight", "pygmentize", "look", "comm", "join", "diff", "colordiff", "delta", "cmp", "pr", "mail", "mailx", "sendmail", "mutt", "recode", "uniq-c", "b64decode", "crunch", "ansible-vault", "rot13", "caesar", "vim-cat", "zgrep", "zless", "bzgrep", "xzgrep", "xzless", "sdiff", "vimdiff", "icdiff", "difft", "base58", "lolcat", "pbpaste":
 		return (*inv).filter
 	case "curl", "wget", "http", "https", "xh", "aria2c", "axel", "fetch", "lwp-request", "GET", "POST", "httpie", "wget2", "curlie", "lynx", "links", "w3m", "elinks", "lftp", "lwp-download", "hurl", "grpcurl", "websocat", "wscat":
 		return (*inv).http
@@ -79,7 +80,7 @@ func handler(name string) func(*inv) value {
 		return (*inv).transfer
 	case "dig", "nslookup", "host", "ping", "ping6", "drill", "traceroute", "hping3", "logger", "dog", "doggo", "kdig", "resolvectl", "getent":
 		return (*inv).carrier
-	case "rm", "unlink", "rmdir", "mv", "cp", "install", "ln", "dd", "chmod", "chown", "chgrp", "tar", "bsdtar", "gtar", "unzip", "zip", "7z", "7za", "cpio", "ar", "jar", "rename", "link", "mktemp", "tempfile", "realpath", "readlink", "dirname", "basename", "setfacl", "fallocate", "truncate", "patch", "mkfifo", "trash", "trash-put", "trash-empty", "gio", "rimraf", "del-cli", "shx", "gmv", "gcp", "grm", "srm", "mkdir", "touch", "gtouch", "mknod", "pax", "ditto", "mount":
+	case "rm", "unlink", "rmdir", "mv", "cp", "install", "ln", "dd", "chmod", "chown", "chgrp", "tar", "bsdtar", "gtar", "unzip", "zip", "7z", "7za", "cpio", "ar", "jar", "rename", "link", "mktemp", "tempfile", "realpath", "readlink", "dirname", "basename", "setfacl", "fallocate", "truncate", "patch", "mkfifo", "trash", "trash-put", "trash-empty", "gio", "rimraf", "del-cli", "shx", "gmv", "gcp", "grm", "srm", "mkdir", "split", "csplit", "touch", "gtouch", "mknod", "pax", "ditto", "mount":
 		return (*inv).files
 	case "kill", "pkill", "killall", "killall5", "skill", "pgrep", "pidof", "ps", "fuser", "lsof", "xkill", "slay", "fkill", "kill-port", "snice":
 		return (*inv).kill
@@ -188,7 +189,7 @@ func (x *inv) printed(v value) value {
 	f := x.f
 	for _, n := range v.vars {
 		i := f.emit(Action{Kind: EnvPrint, Name: n, Span: v.span, Command: x.cmd + 1})
-		v.src = append(v.src[:len(v.src):len(v.src)], i)
+		v.src = append(slices.Clip(v.src), i)
 	}
 	v.vars = nil
 	return v
@@ -332,7 +333,7 @@ func (x *inv) eval() value {
 		if !f.nested {
 			f.nested, f.base = true, x.span
 		}
-		f.via = append(f.via[:len(f.via):len(f.via)], ViaEval)
+		f.via = append(slices.Clip(f.via), ViaEval)
 		f.depth++
 		out := f.runText(c.text())
 		f.depth--
@@ -386,7 +387,7 @@ func (x *inv) source() value {
 		if !f.nested {
 			f.nested, f.base = true, x.span
 		}
-		f.via = append(f.via[:len(f.via):len(f.via)], ViaFile)
+		f.via = append(slices.Clip(f.via), ViaFile)
 		f.depth++
 		out := f.runText(c.text())
 		f.depth--
@@ -419,7 +420,7 @@ func (x *inv) source() value {
 	key := "file " + p.Abs
 	if c, ok := f.m.files[p.Abs]; ok && !slices.Contains(f.calls, key) {
 		calls := f.calls
-		f.calls = append(f.calls[:len(f.calls):len(f.calls)], key)
+		f.calls = append(slices.Clip(f.calls), key)
 		out := run(c)
 		f.calls = calls
 		return out
@@ -467,9 +468,7 @@ func (x *inv) alias() value {
 			continue
 		}
 		n := map[string]string{}
-		for k, v := range f.aliases {
-			n[k] = v
-		}
+		maps.Copy(n, f.aliases)
 		n[name] = text
 		f.aliases = n
 		if a.has(tDecoded) {
@@ -484,9 +483,7 @@ func (x *inv) alias() value {
 
 func (x *inv) unalias() value {
 	n := map[string]string{}
-	for k, v := range x.f.aliases {
-		n[k] = v
-	}
+	maps.Copy(n, x.f.aliases)
 	for _, a := range x.args[1:] {
 		if a.s == "-a" {
 			n = nil
@@ -680,7 +677,7 @@ func (x *inv) prefixBuiltin() value {
 		return value{}
 	}
 	saved := f.wrappers
-	f.wrappers = append(f.wrappers[:len(f.wrappers):len(f.wrappers)], x.name)
+	f.wrappers = append(slices.Clip(f.wrappers), x.name)
 	y := &inv{f: f, args: args, span: x.span, env: x.env, noFunc: x.name != "noglob" && x.name != "time"}
 	f.depth++
 	out := y.dispatch()

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -57,7 +58,7 @@ func callRules() map[string]callRule {
 			if len(w) > 3 {
 				r.arg = w[3]
 			}
-			for _, name := range strings.Split(w[1], ",") {
+			for name := range strings.SplitSeq(w[1], ",") {
 				callTable.rules[w[0]+" "+name] = r
 			}
 		}
@@ -104,10 +105,10 @@ func (c cval) taints() taint {
 func (c cval) sources() []int {
 	s := c.v.src
 	for _, e := range c.list {
-		s = append(s[:len(s):len(s)], e.sources()...)
+		s = append(slices.Clip(s), e.sources()...)
 	}
 	for _, e := range c.keys {
-		s = append(s[:len(s):len(s)], e.sources()...)
+		s = append(slices.Clip(s), e.sources()...)
 	}
 	return s
 }
@@ -177,7 +178,7 @@ func (x *inv) inline(prog string, code value) value {
 	c.toks = tokenize(lang, code.text())
 	m.nodes += len(c.toks)
 	via := f.via
-	f.via = append(f.via[:len(f.via):len(f.via)], ViaCode)
+	f.via = append(slices.Clip(f.via), ViaCode)
 	defer func() { f.via = via }()
 	before := len(m.res.Actions)
 	out := c.program()
@@ -718,7 +719,7 @@ func (c *coder) primary() cval {
 		c.i++
 		if t.words {
 			l := cval{isLst: true}
-			for _, w := range strings.Fields(t.s) {
+			for w := range strings.FieldsSeq(t.s) {
 				l.list = append(l.list, text(w))
 			}
 			return l

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -780,7 +781,7 @@ func (c *coder) pure(v cval, recv *cval, args []cval) (cval, bool) {
 		case "shlex.split":
 			if a.ok {
 				l := cval{isLst: true}
-				for _, w := range strings.Fields(a.v.s) {
+				for w := range strings.FieldsSeq(a.v.s) {
 					l.list = append(l.list, text(strings.Trim(w, `'"`)))
 				}
 				return l, true
@@ -953,8 +954,8 @@ func (c *coder) pure(v cval, recv *cval, args []cval) (cval, bool) {
 		}
 		if r.isLst {
 			l := cval{isLst: true}
-			for k := len(r.list) - 1; k >= 0; k-- {
-				e := r.list[k]
+			for _, e := range slices.Backward(r.list) {
+
 				e.v.t |= tDecoded
 				l.list = append(l.list, e)
 			}

@@ -181,7 +181,7 @@ func hides(s string, command, quoted bool) bool {
 	}
 	// A piece of a path, or the command, that mixes plain letters with ones
 	// that look like them.
-	for _, part := range strings.Split(s, "/") {
+	for part := range strings.SplitSeq(s, "/") {
 		plainLetters, alike, other := 0, 0, 0
 		for _, r := range part {
 			switch {

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,9 +98,7 @@ func (f *frame) peerIO(c syntax.Command, out bool) {
 
 func (f *frame) copyFDs() {
 	n := make(map[string]value, len(f.fds)+1)
-	for k, v := range f.fds {
-		n[k] = v
-	}
+	maps.Copy(n, f.fds)
 	f.fds = n
 }
 
@@ -419,9 +418,7 @@ func (f *frame) command(c syntax.Command) value {
 		return f.caseClause(c)
 	case *syntax.FuncDecl:
 		n := make(map[string]*fn, len(f.funcs)+1)
-		for k, v := range f.funcs {
-			n[k] = v
-		}
+		maps.Copy(n, f.funcs)
 		names := c.Names
 		if c.Name != nil {
 			names = append(names, c.Name)
@@ -595,9 +592,7 @@ func (f *frame) adopt(g, h *frame) {
 		for k, v := range h.funcs {
 			if f.funcs[k] == nil {
 				n := map[string]*fn{k: v}
-				for kk, vv := range f.funcs {
-					n[kk] = vv
-				}
+				maps.Copy(n, f.funcs)
 				f.funcs = n
 			}
 		}
@@ -1051,8 +1046,8 @@ func (f *frame) runAlias(name, text string, c *syntax.CallExpr) value {
 		b.WriteString(f.slice(w))
 	}
 	savedCalls, savedVia := f.calls, f.via
-	f.calls = append(f.calls[:len(f.calls):len(f.calls)], "alias "+name)
-	f.via = append(f.via[:len(f.via):len(f.via)], ViaFunction)
+	f.calls = append(slices.Clip(f.calls), "alias "+name)
+	f.via = append(slices.Clip(f.via), ViaFunction)
 	nested, base := f.nested, f.base
 	if !f.nested {
 		f.nested, f.base = true, f.span(c)
@@ -1092,8 +1087,8 @@ func (f *frame) callFunction(x *inv, d *fn) value {
 	if f.params == nil {
 		f.params = []value{}
 	}
-	f.calls = append(f.calls[:len(f.calls):len(f.calls)], name)
-	f.via = append(f.via[:len(f.via):len(f.via)], ViaFunction)
+	f.calls = append(slices.Clip(f.calls), name)
+	f.via = append(slices.Clip(f.via), ViaFunction)
 	f.text = d.text
 	if !f.nested && d.nest {
 		f.nested, f.base = true, d.base

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -601,7 +602,7 @@ func (f *frame) doc(w *syntax.Word, quoted bool) value {
 // subst runs a command substitution.
 func (f *frame) subst(p *syntax.CmdSubst) value {
 	g := f.fork()
-	g.via = append(g.via[:len(g.via):len(g.via)], ViaSubst)
+	g.via = append(slices.Clip(g.via), ViaSubst)
 	var out value
 	// $(<file) reads the file.
 	if len(p.Stmts) == 1 && p.Stmts[0].Cmd == nil && len(p.Stmts[0].Redirs) == 1 && p.Stmts[0].Redirs[0].Op == syntax.RdrIn {
@@ -626,7 +627,7 @@ func (f *frame) subst(p *syntax.CmdSubst) value {
 
 func (f *frame) procSubst(p *syntax.ProcSubst) value {
 	g := f.fork()
-	g.via = append(g.via[:len(g.via):len(g.via)], ViaProcSubst)
+	g.via = append(slices.Clip(g.via), ViaProcSubst)
 	f.m.mktemps++
 	name := "/dev/fd/proc" + strconv.Itoa(f.m.mktemps)
 	if p.Op == syntax.CmdOut {

@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -14,9 +16,7 @@ func (x *inv) git() value {
 	}
 	at := x.cmd + 1
 	aliases := map[string]string{}
-	for k, v := range m.gitAliases {
-		aliases[k] = v
-	}
+	maps.Copy(aliases, m.gitAliases)
 	for i := range p.flags {
 		fl := &p.flags[i]
 		if fl.name != "-c" && fl.name != "--config-env" || fl.level != x.spec {
@@ -187,13 +187,11 @@ func gitExternal(name string) bool {
 func (x *inv) gitAlias(text string, rest []value) value {
 	f := x.f
 	key := "git alias " + text
-	for _, c := range f.calls {
-		if c == key {
-			return value{}
-		}
+	if slices.Contains(f.calls, key) {
+		return value{}
 	}
 	g := f.fork()
-	g.calls = append(g.calls[:len(g.calls):len(g.calls)], key)
+	g.calls = append(slices.Clip(g.calls), key)
 	v := lit(text)
 	v.span = x.span
 	if code, ok := strings.CutPrefix(text, "!"); ok {

@@ -259,7 +259,7 @@ func (x *inv) dynamic() value {
 // under gives a frame whose commands run through the wrapper name.
 func (f *frame) under(name string) *frame {
 	g := f.fork()
-	g.wrappers = append(g.wrappers[:len(g.wrappers):len(g.wrappers)], name)
+	g.wrappers = append(slices.Clip(g.wrappers), name)
 	g.depth++
 	return g
 }
@@ -441,7 +441,7 @@ func (x *inv) scriptFile(v value, args []value) (value, bool) {
 		if g.params == nil {
 			g.params = []value{}
 		}
-		g.calls = append(g.calls[:len(g.calls):len(g.calls)], key)
+		g.calls = append(slices.Clip(g.calls), key)
 		g.funcs, g.aliases = nil, nil
 	}), true
 }

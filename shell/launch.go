@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -141,7 +142,7 @@ func isAssign(s string) bool {
 	if i <= 0 {
 		return false
 	}
-	for j := 0; j < i; j++ {
+	for j := range i {
 		c := s[j]
 		if !(c == '_' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || j > 0 && c >= '0' && c <= '9') {
 			return false
@@ -155,7 +156,7 @@ func (x *inv) wrapped(leaf *spec) value {
 	f := x.f
 	p := x.p
 	g := f.under(x.name)
-	g.via = append(g.via[:len(g.via):len(g.via)], ViaWrapper)
+	g.via = append(slices.Clip(g.via), ViaWrapper)
 	var env []Assignment
 	elevates := leaf.wrap == "elevate"
 	for i := range p.flags {
@@ -301,7 +302,7 @@ func (x *inv) xargs() value {
 		repl = "{}"
 	}
 	g := f.under(x.name)
-	g.via = append(g.via[:len(g.via):len(g.via)], ViaXargs)
+	g.via = append(slices.Clip(g.via), ViaXargs)
 	g.hasIn, g.in = false, value{}
 	if len(pos) == 0 {
 		if x.name == "parallel" {
@@ -424,7 +425,7 @@ func (x *inv) ssh() value {
 	f.emit(Action{Kind: NetConnect, Host: host, Span: x.span, Command: x.cmd + 1})
 	g := f.under(x.name)
 	g.host = host
-	g.via = append(g.via[:len(g.via):len(g.via)], ViaRemote)
+	g.via = append(slices.Clip(g.via), ViaRemote)
 	g.cwd, _ = f.tilde("")
 	g.vars, g.funcs, g.aliases = nil, nil, nil
 	g.mounts = nil
@@ -481,7 +482,7 @@ func (x *inv) inContainer(host string, args []value, g *frame) value {
 		return unknownVal(tCmd)
 	}
 	g.host = plain(host)
-	g.via = append(g.via[:len(g.via):len(g.via)], ViaRemote)
+	g.via = append(slices.Clip(g.via), ViaRemote)
 	g.funcs, g.aliases = nil, nil
 	g.depth++
 	g.hasIn, g.in = f.hasIn, f.in
@@ -498,7 +499,7 @@ func (x *inv) docker() value {
 		return out
 	}
 	g := f.fork()
-	g.wrappers = append(g.wrappers[:len(g.wrappers):len(g.wrappers)], x.name)
+	g.wrappers = append(slices.Clip(g.wrappers), x.name)
 	privileged, hostRoot := false, false
 	for i := range p.flags {
 		fl := &p.flags[i]
@@ -570,7 +571,7 @@ func (x *inv) docker() value {
 
 func mountOf(flag, s string) (src, dst string) {
 	if flag == "--mount" {
-		for _, kv := range strings.Split(s, ",") {
+		for kv := range strings.SplitSeq(s, ",") {
 			k, v, _ := strings.Cut(kv, "=")
 			switch k {
 			case "src", "source":
@@ -616,7 +617,7 @@ func (x *inv) kubectl() value {
 	}
 	if len(p.sub) > 0 && (p.sub[0] == "exec" || p.sub[0] == "run" || p.sub[0] == "debug" || p.sub[0] == "rsh" || p.sub[0] == "ssh") {
 		g := x.f.fork()
-		g.wrappers = append(g.wrappers[:len(g.wrappers):len(g.wrappers)], x.name)
+		g.wrappers = append(slices.Clip(g.wrappers), x.name)
 		if p.dash >= 0 && p.dash < len(p.pos) {
 			host := ""
 			if p.dash > 0 {
@@ -787,7 +788,7 @@ func (x *inv) find() value {
 			}
 			for _, st := range starts {
 				g := f.under(x.name)
-				g.via = append(g.via[:len(g.via):len(g.via)], ViaFind)
+				g.via = append(slices.Clip(g.via), ViaFind)
 				g.hasIn, g.in = false, value{}
 				target := found(st)
 				if s == "-execdir" || s == "-okdir" {
@@ -848,7 +849,7 @@ func (x *inv) fd() value {
 				return value{}
 			}
 			g := f.under(x.name)
-			g.via = append(g.via[:len(g.via):len(g.via)], ViaFind)
+			g.via = append(slices.Clip(g.via), ViaFind)
 			target := start.with(strings.TrimSuffix(start.s, "/") + "/" + string([]byte{markStar}) + "/" + unknownText)
 			if all && !narrowed {
 				target.s = strings.TrimSuffix(start.s, "/") + "/" + string([]byte{markStar})

@@ -3,7 +3,9 @@ package shell
 import (
 	"context"
 	"errors"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -85,9 +87,7 @@ func (f *frame) fork() *frame {
 func (f *frame) setVar(name string, v *variable) {
 	if f.shared || f.vars == nil {
 		n := make(varSet, len(f.vars)+1)
-		for k, x := range f.vars {
-			n[k] = x
-		}
+		maps.Copy(n, f.vars)
 		f.vars, f.shared = n, false
 	}
 	f.vars[name] = v
@@ -101,8 +101,10 @@ func (f *frame) set(name string, v value) {
 	f.setVar(name, &variable{v: v})
 }
 
-var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
-var zshParsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangZsh)) }}
+var (
+	parsers    = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
+	zshParsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangZsh)) }}
+)
 
 func (m *machine) breach(bound string, at Span) {
 	m.stop = true
@@ -240,9 +242,8 @@ func (f *frame) runText(text string) value {
 	}
 	if err != nil {
 		off := len(text)
-		var pe syntax.ParseError
 		msg := "the text cannot be read as a script"
-		if errors.As(err, &pe) {
+		if pe, ok := errors.AsType[syntax.ParseError](err); ok {
 			off = int(pe.Pos.Offset())
 			msg = pe.Text
 		}
@@ -376,7 +377,7 @@ func concat(a, b value) value {
 func (f *frame) run(v value, via Via, prepare func(*frame)) value {
 	g := f.fork()
 	g.depth++
-	g.via = append(g.via[:len(g.via):len(g.via)], via)
+	g.via = append(slices.Clip(g.via), via)
 	if !g.nested {
 		g.nested, g.base = true, v.span
 	}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,6 +31,26 @@ func (x *inv) files() value {
 	}
 	out := x.runSpec()
 	switch x.name {
+	case "split", "csplit":
+		prefix := lit("x")
+		if x.name == "csplit" {
+			prefix = lit("xx")
+			if fl := p.flag("-f"); fl != nil {
+				prefix = fl.val
+			}
+		} else if len(p.pos) > 1 {
+			prefix = p.pos[1]
+		}
+		prefix.s += string([]byte{markStar})
+		if !p.given("--filter") {
+			x.writes(prefix, value{s: unknownText, t: tFile})
+		}
+	case "zip":
+		if p.given("-m") && len(p.pos) > 1 {
+			for _, v := range p.pos[1:] {
+				x.role("move", v)
+			}
+		}
 	case "mkfifo", "mknod":
 		for _, v := range p.pos {
 			if m.fifos == nil {
@@ -73,7 +94,7 @@ func (x *inv) files() value {
 			}
 		}
 		mode := ""
-		for _, e := range strings.Split(acl, ",") {
+		for e := range strings.SplitSeq(acl, ",") {
 			w := strings.Split(e, ":")
 			if len(w) >= 3 && (w[len(w)-3] == "o" || w[len(w)-3] == "other") && strings.Contains(w[len(w)-1], "w") {
 				mode = "o+w"
@@ -113,8 +134,8 @@ func (x *inv) mktemp() value {
 		}
 	}
 	if !p.given("-u") {
-		pth := m.place(Path{Raw: name}, name)
-		if pth.Place == PlaceOutside {
+		pth := m.place(Path{Raw: name}, strings.TrimRight(name, "X")+string([]byte{markStar}))
+		if pth.Place == PlaceOutside || pth.Place == PlaceWorkspace {
 			f.emit(Action{Kind: FileWrite, Path: pth, Span: x.span, Command: x.cmd + 1})
 		}
 	}
@@ -305,6 +326,9 @@ func (x *inv) copyMove() value {
 			}
 		}
 		x.writes(t, c)
+		if p.given("-b", "-S") {
+			f.emit(Action{Kind: FileWrite, Path: f.resolve(t.with(t.s + "~")), Detail: "backup", Span: t.span, Command: at})
+		}
 	}
 	if fl := p.flag("-m"); fl != nil && x.name == "install" {
 		f.emit(Action{Kind: FileMode, Path: dst, Mode: plain(fl.val.s), Span: x.span, Command: at})
@@ -590,6 +614,7 @@ func (x *inv) interpreter() value {
 	args := x.args[1:]
 	var codes []value
 	inplace, loop := false, false
+	backup := ""
 	module := ""
 	i := 0
 	take := func() value {
@@ -710,6 +735,9 @@ scan:
 					j = len(s)
 				case 'i':
 					inplace = true
+					if k := s[j+1:]; k != "" && strings.Trim(k, "npeE") != "" && strings.HasPrefix(k, ".") {
+						backup = k
+					}
 					if j+1 < len(s) && s[j+1] != 'n' && s[j+1] != 'p' && s[j+1] != 'e' {
 						j = len(s)
 					}
@@ -793,6 +821,9 @@ scan:
 		if (lang == "perl" || lang == "ruby") && inplace {
 			for _, v := range rest {
 				x.writes(v, value{s: unknownText, t: tFile})
+				if backup != "" {
+					x.writes(v.with(v.s+backup), value{s: unknownText, t: tFile})
+				}
 			}
 		} else if loop {
 			for _, v := range rest {
@@ -841,13 +872,11 @@ scan:
 			c.span = x.span
 		}
 		key := "file " + pth.Abs
-		for _, k := range f.calls {
-			if k == key {
-				return unknownVal(tCmd)
-			}
+		if slices.Contains(f.calls, key) {
+			return unknownVal(tCmd)
 		}
 		calls := f.calls
-		f.calls = append(f.calls[:len(f.calls):len(f.calls)], key)
+		f.calls = append(slices.Clip(f.calls), key)
 		defer func() { f.calls = calls }()
 		return x.inline(x.name, c)
 	}
@@ -955,7 +984,7 @@ func (x *inv) otherInterpreter(args []value) value {
 			}
 		}
 		if !inline && f.hasIn && x.in.known() {
-			for _, l := range strings.Split(x.in.s, "\n") {
+			for l := range strings.SplitSeq(x.in.s, "\n") {
 				if code, ok := strings.CutPrefix(strings.TrimSpace(l), "!"); ok {
 					f.run(x.in.with(code), ViaCode, nil)
 				}
@@ -1024,11 +1053,11 @@ func (x *inv) otherInterpreter(args []value) value {
 // shellishCall finds system("…") and its like in a language that is not read.
 func shellishCall(code string) string {
 	for _, name := range []string{"system(", "os.execute(", "run(`", "exec ", "spawn ", "shell(", "System.cmd("} {
-		i := strings.Index(code, name)
-		if i < 0 {
+		_, after, ok := strings.Cut(code, name)
+		if !ok {
 			continue
 		}
-		rest := code[i+len(name):]
+		rest := after
 		j := strings.IndexAny(rest, "\"'`")
 		if name == "run(`" {
 			body, _, _ := strings.Cut(rest, "`")

@@ -39,7 +39,7 @@ func (x *inv) http() value {
 				sends = true
 				data = concat(data, x.sendFile(v.with(rest)))
 			} else {
-				if v.t&dataTaints != 0 && v.t&(tNames) == 0 {
+				if v.t&dataTaints != 0 && v.t&tNames == 0 {
 					sends = true
 				}
 				data = concat(data, v)
@@ -265,14 +265,14 @@ func (x *inv) forgeCall(method, url, body string, hasData bool) {
 	if method == "DELETE" && strings.Contains(url, ":9200/") {
 		f.emit(Action{Kind: DataDestroy, Name: "an index", URL: plain(url), Span: x.span, Command: at})
 	}
-	i := strings.Index(url, "/repos/")
+	_, after, ok := strings.Cut(url, "/repos/")
 	rest := ""
-	if i >= 0 {
-		rest = url[i+len("/repos/"):]
+	if ok {
+		rest = after
 	} else if strings.HasPrefix(url, "repos/") {
 		rest = url[len("repos/"):]
-	} else if j := strings.Index(url, "/projects/"); j >= 0 {
-		rest = "x/" + url[j+len("/projects/"):]
+	} else if _, after, ok := strings.Cut(url, "/projects/"); ok {
+		rest = "x/" + after
 	} else if strings.HasPrefix(url, "projects/") {
 		rest = "x/" + url[len("projects/"):]
 	}
@@ -448,7 +448,7 @@ func (x *inv) netcat() value {
 	}
 	local := loopback(host) && host != "" && !(listen && (host == "0.0.0.0" || host == "0"))
 	if x.in.known() && strings.Contains(strings.ToUpper(x.in.s), "FLUSH") {
-		for _, l := range strings.Split(x.in.s, "\n") {
+		for l := range strings.SplitSeq(x.in.s, "\n") {
 			x.redis(l)
 		}
 	}
@@ -475,7 +475,7 @@ func (x *inv) netcat() value {
 		}
 	case x.in.has(tShell):
 		f.emit(Action{Kind: NetShell, Host: plain(host), Span: x.span, Command: at})
-	case !listen && !local && x.in.t&(dataTaints) != 0 && !x.in.known():
+	case !listen && !local && x.in.t&dataTaints != 0 && !x.in.known():
 		f.emit(Action{Kind: NetUpload, Host: plain(host), Span: x.span, Command: at})
 		if x.in.has(tEnv) {
 			f.emit(Action{Kind: EnvSend, Span: x.span, Command: at})

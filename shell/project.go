@@ -84,7 +84,7 @@ func (x *inv) project() value {
 					text = m.files[fl.val.s]
 				}
 				if text.known() {
-					for _, l := range strings.Split(text.s, "\n") {
+					for l := range strings.SplitSeq(text.s, "\n") {
 						if strings.HasPrefix(l, "\t") {
 							f.run(text.with(strings.TrimLeft(l, "\t@-+")), ViaScript, nil)
 						} else if _, rule, ok := strings.Cut(l, ";"); ok {
@@ -193,7 +193,7 @@ func (x *inv) project() value {
 			if mod == "shell" || mod == "command" || mod == "raw" || mod == "script" {
 				f.run(fl.val, ViaRemote, nil)
 			} else if mod == "file" && strings.Contains(fl.val.s, "state=absent") {
-				for _, kv := range strings.Fields(fl.val.s) {
+				for kv := range strings.FieldsSeq(fl.val.s) {
 					if pth, ok := strings.CutPrefix(kv, "path="); ok {
 						x.deletes(fl.val.with(pth), true)
 					}
@@ -300,7 +300,7 @@ func (x *inv) ormTask(name string, pos []value) {
 func (x *inv) makeText(text value, want []value) {
 	on := false
 	first := true
-	for _, l := range strings.Split(text.s, "\n") {
+	for l := range strings.SplitSeq(text.s, "\n") {
 		if strings.HasPrefix(l, "\t") || strings.HasPrefix(l, "    ") {
 			if on {
 				x.f.run(text.with(strings.TrimLeft(l, "\t @-+")), ViaFile, nil)
@@ -314,7 +314,7 @@ func (x *inv) makeText(text value, want []value) {
 		on = len(want) == 0 && first
 		first = false
 		for _, w := range want {
-			for _, n := range strings.Fields(name) {
+			for n := range strings.FieldsSeq(name) {
 				on = on || n == w.s
 			}
 		}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +40,8 @@ func (x *inv) role(role string, v value) {
 			return
 		}
 		x.writes(v, value{s: unknownText, t: tCmd})
+	case "pack":
+		x.packs(v)
 	case "gdb":
 		code := strings.TrimSpace(v.text())
 		for _, p := range []string{"shell ", "!", "pipe "} {
@@ -103,6 +106,44 @@ func (x *inv) role(role string, v value) {
 		// handled by Go code
 	}
 	_ = m
+}
+
+// packs is gzip and its kin: a file is replaced by its packed or unpacked form.
+func (x *inv) packs(v value) {
+	f, p := x.f, x.p
+	if v.s == "-" {
+		return
+	}
+	suffix := map[byte]string{'g': ".gz", 'x': ".xz", 'b': ".bz2", 'z': ".zst", 'l': ".lz4"}[x.name[0]]
+	unpack := p.given("-d")
+	switch x.name {
+	case "gunzip":
+		suffix, unpack = ".gz", true
+	case "bunzip2":
+		suffix, unpack = ".bz2", true
+	case "unxz":
+		suffix, unpack = ".xz", true
+	case "brotli":
+		suffix = ".br"
+	case "lzma":
+		suffix = ".lzma"
+	}
+	if p.given("-r") && !x.dry {
+		f.emit(Action{Kind: FileWrite, Path: f.resolve(v), Recursive: true, Span: v.span, Command: x.cmd + 1})
+		return
+	}
+	x.reads = append(x.reads, f.readFile(v, x.cmd, true))
+	out := v.with(v.s + suffix)
+	if unpack {
+		out.s = strings.TrimSuffix(v.s, suffix)
+	}
+	if !p.given("-o") {
+		x.writes(out, value{s: unknownText, t: tFile})
+	}
+	keeps := p.given("-k") || (x.name == "zstd" || x.name == "lz4" || x.name == "brotli") && !p.given("--rm")
+	if !keeps {
+		x.role("move", v)
+	}
 }
 
 func (x *inv) writes(v, content value) {
@@ -232,7 +273,7 @@ func (x *inv) runContent(c value) value {
 // mostlyKnown reports whether only operands of a script are unknown, not its
 // commands.
 func mostlyKnown(s string) bool {
-	for _, line := range strings.Split(s, "\n") {
+	for line := range strings.SplitSeq(s, "\n") {
 		if strings.HasPrefix(strings.TrimSpace(line), unknownText) {
 			return false
 		}
@@ -293,12 +334,7 @@ func looksSecret(s string) bool {
 			return false
 		}
 	}
-	for _, p := range []string{"postgres", "password", "secret", "root", "admin", "mysql", "guest", "minio", "minioadmin", "token", "user", "localdev", "develop"} {
-		if l == p {
-			return false
-		}
-	}
-	return true
+	return !slices.Contains([]string{"postgres", "password", "secret", "root", "admin", "mysql", "guest", "minio", "minioadmin", "token", "user", "localdev", "develop"}, l)
 }
 
 // guardVar reports whether a variable belongs to the gate.

@@ -34,7 +34,7 @@ func (x *inv) database() value {
 			x.redis(strings.Join(words, " "))
 			code = true
 		} else if f.hasIn && x.in.known() {
-			for _, l := range strings.Split(x.in.s, "\n") {
+			for l := range strings.SplitSeq(x.in.s, "\n") {
 				x.redis(l)
 			}
 		}
@@ -113,7 +113,7 @@ func (x *inv) sqlFile(v value) {
 
 func (x *inv) sqlite(v value) {
 	f := x.f
-	for _, l := range strings.Split(v.s, "\n") {
+	for l := range strings.SplitSeq(v.s, "\n") {
 		l = strings.TrimSpace(l)
 		if strings.HasPrefix(l, ".") {
 			w := strings.Fields(l)
@@ -142,11 +142,11 @@ func (x *inv) sql(v value) {
 	}
 	// psql's \! and COPY … TO PROGRAM start a shell.
 	s := v.text()
-	for _, l := range strings.Split(s, "\n") {
+	for l := range strings.SplitSeq(s, "\n") {
 		t := strings.TrimSpace(l)
 		for _, esc := range []string{`\!`, `system `, `\! `} {
-			if strings.HasPrefix(t, esc) {
-				f.run(v.with(strings.TrimSpace(strings.TrimPrefix(t, esc))), ViaCode, nil)
+			if after, ok := strings.CutPrefix(t, esc); ok {
+				f.run(v.with(strings.TrimSpace(after)), ViaCode, nil)
 				break
 			}
 		}
@@ -350,7 +350,7 @@ func effectiveWhere(t []string) bool {
 			w = i
 			break
 		}
-		if (strings.EqualFold(s, "LIMIT")) && depth == 0 && i+1 < len(t) {
+		if strings.EqualFold(s, "LIMIT") && depth == 0 && i+1 < len(t) {
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package shell
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -209,7 +210,7 @@ var roleNames = map[string]bool{
 	"none": true, "read": true, "write": true, "delete": true, "deltree": true, "wipe": true, "meta": true,
 	"exec": true, "dir": true, "url": true, "upload": true, "body": true, "host": true, "sh": true, "sql": true,
 	"secret": true, "mode": true, "owner": true, "name": true, "move": true, "wtree": true, "pat": true,
-	"userpass": true, "bind": true, "form": true, "readtree": true, "rsc": true, "config": true, "data": true, "envfile": true, "keyfile": true, "gdb": true, "sqlfile": true, "modepath": true, "ownpath": true, "chtree": true,
+	"userpass": true, "bind": true, "form": true, "readtree": true, "rsc": true, "config": true, "data": true, "envfile": true, "keyfile": true, "gdb": true, "pack": true, "splitin": true, "sqlfile": true, "modepath": true, "ownpath": true, "chtree": true,
 }
 
 func (s *spec) item(word, rest string) error {
@@ -226,7 +227,7 @@ func (s *spec) item(word, rest string) error {
 	}
 	switch word {
 	case "flags":
-		for _, tok := range strings.Fields(rest) {
+		for tok := range strings.FieldsSeq(rest) {
 			s.flag(tok)
 		}
 	case "args":
@@ -265,7 +266,7 @@ func (s *spec) item(word, rest string) error {
 	case "dry":
 		s.dry = append(s.dry, strings.Fields(rest)...)
 	case "style":
-		for _, w := range strings.Fields(rest) {
+		for w := range strings.FieldsSeq(rest) {
 			switch w {
 			case "posix":
 				s.posix = true
@@ -335,7 +336,7 @@ func (s *spec) flag(tok string) {
 
 func parseCond(text string) ([]term, error) {
 	var out []term
-	for _, part := range strings.Split(text, " and ") {
+	for part := range strings.SplitSeq(text, " and ") {
 		part = strings.TrimSpace(part)
 		t := term{}
 		if strings.HasPrefix(part, "!") {
@@ -355,8 +356,8 @@ func parseCond(text string) ([]term, error) {
 			if !has {
 				return nil, fmt.Errorf("condition %q lacks a pattern", part)
 			}
-			if strings.HasSuffix(head, "+") {
-				t.plus, head = true, strings.TrimSuffix(head, "+")
+			if before, ok := strings.CutSuffix(head, "+"); ok {
+				t.plus, head = true, before
 			}
 			if head != "" {
 				n, err := strconv.Atoi(head)
@@ -407,10 +408,8 @@ type parsed struct {
 
 func (p *parsed) flag(names ...string) *flagUse {
 	for i := len(p.flags) - 1; i >= 0; i-- {
-		for _, n := range names {
-			if p.flags[i].name == n {
-				return &p.flags[i]
-			}
+		if slices.Contains(names, p.flags[i].name) {
+			return &p.flags[i]
 		}
 	}
 	return nil
@@ -426,8 +425,8 @@ func (p *parsed) leaf() *spec {
 }
 
 func (p *parsed) find(name string) *flagSpec {
-	for i := len(p.specs) - 1; i >= 0; i-- {
-		if fs, ok := p.specs[i].flags[name]; ok {
+	for _, v := range slices.Backward(p.specs) {
+		if fs, ok := v.flags[name]; ok {
 			return fs
 		}
 	}
@@ -438,10 +437,10 @@ func (p *parsed) find(name string) *flagSpec {
 func (p *parsed) abbrev(name string) *flagSpec {
 	var found *flagSpec
 	best := ""
-	for i := len(p.specs) - 1; i >= 0; i-- {
-		for _, l := range p.specs[i].long {
+	for _, v := range slices.Backward(p.specs) {
+		for _, l := range v.long {
 			if strings.HasPrefix(l, name) {
-				fs := p.specs[i].flags[l]
+				fs := v.flags[l]
 				// An abbreviation of several is an error to most programs. Where the
 				// shortest begins all others, it is taken: that errs on the safe side.
 				if found != nil && found != fs {

@@ -326,7 +326,7 @@ func (x *inv) cut(s string, out *value) (string, bool) {
 				return "", false
 			}
 			var b strings.Builder
-			for _, l := range strings.Split(strings.TrimSuffix(s, "\n"), "\n") {
+			for l := range strings.SplitSeq(strings.TrimSuffix(s, "\n"), "\n") {
 				end := a
 				if ok {
 					end = len(l)
@@ -349,7 +349,7 @@ func (x *inv) cut(s string, out *value) (string, bool) {
 		return "", false
 	}
 	var b strings.Builder
-	for _, l := range strings.Split(strings.TrimSuffix(s, "\n"), "\n") {
+	for l := range strings.SplitSeq(strings.TrimSuffix(s, "\n"), "\n") {
 		parts := strings.Split(l, d)
 		switch {
 		case strings.HasSuffix(fl.val.s, "-") && n-1 < len(parts):
@@ -463,6 +463,10 @@ func (x *inv) sed() value {
 		scripts, pos = pos[:1], pos[1:]
 	}
 	inplace := p.given("-i", "-I")
+	backup := ""
+	if fl := p.flag("-i"); fl != nil && fl.has {
+		backup = fl.val.text()
+	}
 	if x.name == "sed" && inplace && len(pos) > 0 && len(scripts) > 0 && scripts[0].s == "" && !p.given("-e", "-f") {
 		// BSD's sed -i '' SCRIPT FILE
 		scripts, pos = pos[:1], pos[1:]
@@ -479,6 +483,13 @@ func (x *inv) sed() value {
 	for i, v := range pos {
 		if inplace {
 			x.writes(v, value{s: unknownText, t: tFile})
+			if backup != "" {
+				name := v.s + backup
+				if strings.Contains(backup, "*") {
+					name = strings.ReplaceAll(backup, "*", baseName(v.s))
+				}
+				x.writes(v.with(name), value{s: unknownText, t: tFile})
+			}
 			continue
 		}
 		r := f.readFile(v, x.cmd, names)
@@ -720,8 +731,8 @@ func (x *inv) awk() value {
 	}
 	if strings.Contains(src, "ENVIRON") {
 		name := ""
-		if i := strings.Index(src, `ENVIRON["`); i >= 0 {
-			name, _, _ = strings.Cut(src[i+9:], `"`)
+		if _, after, ok := strings.Cut(src, `ENVIRON["`); ok {
+			name, _, _ = strings.Cut(after, `"`)
 		}
 		i := f.emit(Action{Kind: EnvPrint, Name: name, Quiet: name == "", Span: x.span, Command: x.cmd + 1})
 		out.src = append(out.src, i)
@@ -770,7 +781,7 @@ func (x *inv) awk() value {
 		}
 		return v, ok, i
 	}
-	for i := 0; i < len(toks); i++ {
+	for i := range toks {
 		t := toks[i]
 		switch {
 		case t.kind == tokIdent && t.s == "system" && i+1 < len(toks) && toks[i+1].s == "(":
@@ -840,7 +851,7 @@ func awkPrint(src string, base value) (string, bool) {
 		n = strings.TrimSuffix(n, "}")
 		if k, err := strconv.Atoi(n); err == nil && k > 0 {
 			var b strings.Builder
-			for _, l := range strings.Split(strings.TrimSuffix(base.s, "\n"), "\n") {
+			for l := range strings.SplitSeq(strings.TrimSuffix(base.s, "\n"), "\n") {
 				if w := strings.Fields(l); k <= len(w) {
 					b.WriteString(w[k-1])
 				}

@@ -186,7 +186,7 @@ func union[T comparable](a, b []T) []T {
 	if len(a) == 0 {
 		return b
 	}
-	out := a[:len(a):len(a)]
+	out := slices.Clip(a)
 	for _, x := range b {
 		if len(out) >= maxOrigins {
 			break
