@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/holdpoint/holdpoint/facts"
+	"github.com/holdpoint/holdpoint/shell"
 )
 
 // allCodes are the codes that the cases must cover.
@@ -101,6 +104,55 @@ func lintCases(t *testing.T, all []entry) {
 	for _, c := range allCodes {
 		if codes[c] < 5 {
 			t.Errorf("%s has %d cases, want at least 5", c, codes[c])
+		}
+	}
+}
+
+// TestCasesWithoutDialect judges the cases as if nobody had said which shell runs
+// them: every hazard is found, and what is harmless in bash stays harmless where
+// bash is the shell.
+func TestCasesWithoutDialect(t *testing.T) {
+	for _, name := range []string{"bash", "powershell", "cmd"} {
+		data, err := os.ReadFile("../shell/testdata/cases/" + name + ".jsonl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, missed, harmless, alarms := 0, 0, 0, 0
+		for _, e := range readCorpus(t, data) {
+			home := "/home/dev"
+			if e.Shell != "" {
+				home = `C:\Users\dev`
+			}
+			r := shell.Analyze(t.Context(), e.Command, shell.Options{CWD: e.CWD, Roots: e.Roots, Home: home})
+			if !r.Assumed {
+				t.Errorf("%s: nothing says that the shell was assumed", e.ID)
+			}
+			var got []string
+			for _, h := range facts.CommandHazards(r, e.Command, facts.Options{Home: home}) {
+				got = append(got, h.Code)
+			}
+			for _, c := range e.Hazards {
+				want++
+				if !slices.Contains(got, c) {
+					missed++
+					t.Logf("%s: %q: %s is missed", e.ID, e.Command, c)
+				}
+			}
+			if len(e.Hazards) > 0 || e.Decidable != nil {
+				continue
+			}
+			harmless++
+			for _, c := range got {
+				if !slices.Contains(e.Optional, c) {
+					alarms++
+					t.Logf("%s: %q: false alarm %s", e.ID, e.Command, c)
+					break
+				}
+			}
+		}
+		t.Logf("%s: %d of %d hazards missed, %d false alarms on %d harmless cases", name, missed, want, alarms, harmless)
+		if missed*100 > want || name == "bash" && alarms*100 > harmless || alarms*20 > harmless {
+			t.Errorf("%s: %d of %d hazards missed, %d false alarms on %d harmless cases", name, missed, want, alarms, harmless)
 		}
 	}
 }
