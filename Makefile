@@ -2,6 +2,7 @@
 GO ?= go
 GOTOOL = $(GO) tool -modfile=tools/go.mod
 PKGS = ./...
+RELEASE ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 .PHONY: help build test race fuzz conform bench lint fmt gen clean check
 
@@ -9,7 +10,7 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build both programs into bin/
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o bin/ ./cmd/...
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w -X main.release=$(RELEASE)' -o bin/ ./cmd/...
 
 test: ## run the tests
 	$(GO) test $(PKGS)

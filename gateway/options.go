@@ -148,7 +148,7 @@ func (o Options) complete() (Options, error) {
 	o.MaxConnections = cmp.Or(o.MaxConnections, DefaultMaxConnections)
 	o.FrameTimeout = cmp.Or(o.FrameTimeout, DefaultFrameTimeout)
 	o.Drain = cmp.Or(o.Drain, DefaultDrain)
-	o.Version = cmp.Or(o.Version, "devel")
+	o.Version = cmp.Or(o.Version, "dev")
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -26,7 +26,7 @@ type reference struct {
 // Declare is AH-13.1-3, with what the kit's own vectors need besides.
 func (h reference) Declare(context.Context) (*Surface, error) {
 	provider := agenthooks.DefaultIdentity
-	version := "devel"
+	version := "dev"
 	if bi, ok := debug.ReadBuildInfo(); ok && bi.Main.Version != "" && bi.Main.Version != "(devel)" {
 		version = bi.Main.Version
 	}

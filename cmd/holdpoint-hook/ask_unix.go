@@ -145,7 +145,7 @@ func causeOf(err error) hookwire.Cause {
 // so that one write sends both.
 func (c *client) frame(deadline time.Time) ([]byte, bool) {
 	h := hookwire.Header{
-		Client:    version,
+		Client:    release,
 		Agent:     c.agent,
 		Event:     c.event,
 		BudgetMs:  max(time.Until(deadline).Milliseconds(), 1),

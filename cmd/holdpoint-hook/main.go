@@ -13,8 +13,8 @@ import (
 	"github.com/holdpoint/holdpoint/native/refuse"
 )
 
-// version is the release; the build sets it with -ldflags "-X main.version=…".
-var version = "dev"
+// release is the release's name; a build sets it with -ldflags "-X main.release=…".
+var release = "dev"
 
 func main() { os.Exit(run(os.Args[1:])) }
 
@@ -49,7 +49,7 @@ func run(args []string) (code int) {
 		case "--help", "-h":
 			return c.print(usage)
 		case "--version":
-			return c.print("holdpoint-hook " + version + "\n")
+			return c.print("holdpoint-hook " + release + "\n")
 		}
 	}
 	problem := c.parse(args)

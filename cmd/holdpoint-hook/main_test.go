@@ -46,7 +46,7 @@ func testMain(m *testing.M) int {
 	}
 	hookBinary, panicBinary = filepath.Join(dir, "holdpoint-hook"), filepath.Join(dir, "holdpoint-hook-panic")
 	for path, tags := range map[string]string{hookBinary: "", panicBinary: "hookpanic"} {
-		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -X main.version=1.2.3", "-tags="+tags, "-o", path, ".")
+		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -X main.release=1.2.3", "-tags="+tags, "-o", path, ".")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			panic(string(out))

@@ -171,7 +171,9 @@ func (a *app) check(ctx context.Context, d *gateway.Decider, ev *ahp.Event, asJS
 			return err
 		}
 	} else {
-		a.printDecision(&dec)
+		if err := a.printDecision(&dec); err != nil {
+			return err
+		}
 	}
 	if dec.Denied() {
 		return &exitError{exitDenied, nil}
@@ -195,27 +197,30 @@ func resultOf(ev *ahp.Event, dec *policy.Decision) checkResult {
 	return res
 }
 
-func (a *app) printDecision(dec *policy.Decision) {
+// printDecision writes a decision for people.
+func (a *app) printDecision(dec *policy.Decision) error {
+	var p page
 	if dec.Denied() {
-		fmt.Fprintf(a.out, "%s  %s\n", a.paint(red, "denied"), printable(dec.Rule))
+		p.line("%s  %s", a.paint(red, "denied"), printable(dec.Rule))
 		for _, line := range wrap(printable(dec.Reason), 90) {
-			fmt.Fprintf(a.out, "        %s\n", line)
+			p.line("        %s", line)
 		}
 	} else {
-		fmt.Fprintln(a.out, a.paint(green, "nothing against it"))
+		p.line("%s", a.paint(green, "nothing against it"))
 	}
 	for _, f := range dec.Flags {
-		fmt.Fprintf(a.out, "%s %s: %s\n", a.paint(yellow, "flagged"), printable(f.Rule), printable(f.Reason))
+		p.line("%s %s: %s", a.paint(yellow, "flagged"), printable(f.Rule), printable(f.Reason))
 	}
 	for _, f := range dec.Shadow {
-		fmt.Fprintf(a.out, "%s  %s would deny it: %s\n", a.paint(dim, "shadow"), printable(f.Rule), printable(f.Reason))
+		p.line("%s  %s would deny it: %s", a.paint(dim, "shadow"), printable(f.Rule), printable(f.Reason))
 	}
 	if len(dec.Hazards) > 0 {
-		fmt.Fprintf(a.out, "hazards %s\n", printable(strings.Join(dec.Hazards, ", ")))
+		p.line("hazards %s", printable(strings.Join(dec.Hazards, ", ")))
 	}
 	if dec.Undecidable {
-		fmt.Fprintln(a.out, a.paint(dim, "part of what would run is not in the text"))
+		p.line("%s", a.paint(dim, "part of what would run is not in the text"))
 	}
+	return a.emit(&p)
 }
 
 // notDecided answers for a payload that stands for no operation.
@@ -223,8 +228,9 @@ func (a *app) notDecided(asJSON bool) error {
 	if asJSON {
 		return a.json(checkResult{Decision: "none", Flags: []policy.Fired{}, Shadow: []policy.Fired{}, Hazards: []string{}})
 	}
-	fmt.Fprintln(a.out, "nothing to decide: this event stands for no operation")
-	return nil
+	var p page
+	p.line("nothing to decide: this event stands for no operation")
+	return a.emit(&p)
 }
 
 func orEmpty[T any](s []T) []T {

@@ -12,6 +12,9 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal asks; a second one ends the process, also where it waits for
+	// input that never comes.
+	context.AfterFunc(ctx, stop)
 	// A reader that has gone is an error of the write, not the end of the process:
 	// what was begun is still cleaned up. Notify rather than Ignore, which child
 	// processes would inherit.

@@ -12,13 +12,20 @@ import (
 	"github.com/holdpoint/holdpoint/hookwire"
 )
 
-// version is what this build calls itself: the module version where the build
-// recorded one, else "devel".
+// release is the release's name; a build sets it with -ldflags "-X main.release=…",
+// the same for the hook client.
+var release string
+
+// version is what this build calls itself: its release, else the module version
+// where the build recorded one, else "dev".
 func version() string {
+	if release != "" {
+		return release
+	}
 	if bi, ok := debug.ReadBuildInfo(); ok && bi.Main.Version != "" && bi.Main.Version != "(devel)" {
 		return bi.Main.Version
 	}
-	return "devel"
+	return "dev"
 }
 
 func newVersion(a *app) *cobra.Command {
