@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -22,13 +23,14 @@ import (
 // It returns nil after in has ended and every answer is written, and otherwise
 // the first error of in or out. When ctx ends, what is under way is canceled and
 // ServeStdio returns ctx's cause once reading has ended; it ends reading with
-// SetReadDeadline or Close, whichever in has. The principal is that of
-// [WithPrincipal]. Nobody else may read in or write out meanwhile.
+// SetReadDeadline or Close, whichever in has. A file that the system reads
+// without either, as an inherited stdin often is, is left behind: one goroutine
+// stays with it until something comes or it ends, which is then dropped. The
+// principal is that of [WithPrincipal]. Nobody else may read in or write out
+// meanwhile.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stop := context.AfterFunc(ctx, func() { interrupt(in) })
-	defer stop()
 	p := &stdio{
 		s: s, ctx: ctx, cancel: cancel, principal: principalOf(ctx),
 		in: bufio.NewReaderSize(in, 64<<10), out: out,
@@ -37,9 +39,19 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	p.mu.Lock()
 	p.hire()
 	p.mu.Unlock()
-	p.wg.Wait()
+	done := make(chan struct{})
+	go func() { p.wg.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		if interrupt(in) {
+			<-done
+		}
+	}
 	p.timer.Stop() // one that runs now finds nobody of the crew
 	if ctx.Err() != nil {
+		p.outMu.Lock() // whoever writes now ends first, and nobody begins
+		defer p.outMu.Unlock()
 		return context.Cause(ctx)
 	}
 	if errors.Is(p.err, io.EOF) {
@@ -48,14 +60,18 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	return p.err
 }
 
-// interrupt makes a read under way return.
-func interrupt(in io.Reader) {
+// interrupt makes a read under way return, and reports whether it could.
+func interrupt(in io.Reader) bool {
 	if d, ok := in.(interface{ SetReadDeadline(time.Time) error }); ok && d.SetReadDeadline(time.Unix(1, 0)) == nil {
-		return
+		return true
+	}
+	if _, ok := in.(*os.File); ok {
+		return false // to close it ends no read that waits in the system
 	}
 	if c, ok := in.(io.Closer); ok {
 		_ = c.Close() // the reader reports what comes of it
 	}
+	return true
 }
 
 // stdio serves one pair of streams. Whoever of its crew reads a line also handles
@@ -109,7 +125,7 @@ func (p *stdio) work() {
 		line, large, ok = p.next(line[:0])
 		p.mu.Lock()
 		p.reading = false
-		if !ok {
+		if !ok || p.ctx.Err() != nil {
 			p.ended = true
 			p.crew--
 			p.mu.Unlock()
