@@ -21,7 +21,7 @@ func (h *hazardFinder) file(a *shell.Action) {
 	case shell.FileMode, shell.FileOwner:
 		h.mode(a)
 	case shell.FileWipe:
-		if p.Place == shell.PlaceNull || p.Place == shell.PlaceTemp && a.Detail == "" && false {
+		if p.Place == shell.PlaceNull {
 			return
 		}
 		h.add(FSDeviceWrite, "raw or irrecoverable overwriting", a)
@@ -58,8 +58,7 @@ func (h *hazardFinder) write(a *shell.Action) {
 		}
 		return
 	}
-	switch p.Place {
-	case shell.PlaceOutside, shell.PlaceAbove:
+	if p.Place == shell.PlaceOutside || p.Place == shell.PlaceAbove {
 		if p.Abs == "/etc/passwd" || p.Abs == "/etc/group" || p.Abs == "/etc/shadow" {
 			h.add(PrivEscalate, "accounts are written", a)
 		}
@@ -120,6 +119,7 @@ func (h *hazardFinder) remove(a *shell.Action) {
 		if a.Recursive {
 			h.add(FSDeleteRecursive, "devices are deleted", a)
 		}
+	case shell.PlaceUnknown, shell.PlaceTemp, shell.PlaceNull: // said elsewhere, or harmless
 	}
 }
 
@@ -229,28 +229,27 @@ func parseMode(s string) modeFacts {
 		}
 		return m
 	}
-	for _, clause := range strings.Split(s, ",") {
+	for clause := range strings.SplitSeq(s, ",") {
 		i := 0
-		who := ""
 		for i < len(clause) && strings.IndexByte("ugoa", clause[i]) >= 0 {
-			who += clause[i : i+1]
 			i++
 		}
+		who := clause[:i]
 		all := who == "" || strings.Contains(who, "a")
 		others := strings.Contains(who, "o") || strings.Contains(who, "a")
 		for i < len(clause) {
 			op := clause[i]
 			i++
-			perms := ""
+			from := i
 			for i < len(clause) && strings.IndexByte("+-=", clause[i]) < 0 {
-				perms += clause[i : i+1]
 				i++
 			}
+			perms := clause[from:i]
 			has := func(c string) bool { return strings.Contains(perms, c) }
 			switch op {
 			case '+', '=':
 				// Without a class the umask holds others back from writing.
-				if others && has("w") || who == "" && op == '=' && has("w") && false {
+				if others && has("w") {
 					m.world = true
 				}
 				if others && strings.ContainsAny(perms, "u") && op == '=' {

@@ -89,7 +89,7 @@ func under(abs, dir string) bool {
 // manages hooks for the project.
 func hookFile(abs string) bool {
 	for _, dir := range [...]string{"/.git/hooks/", "/.husky/", "/.githooks/"} {
-		if i := strings.Index(abs, dir); i >= 0 {
+		if strings.Contains(abs, dir) {
 			return !strings.HasSuffix(abs, ".sample") && !strings.HasSuffix(abs, ".md")
 		}
 	}

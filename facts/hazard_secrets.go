@@ -74,7 +74,7 @@ func secretPath(abs string) bool {
 		return true
 	}
 	if rest, ok := strings.CutPrefix(base, ".env."); ok {
-		for _, part := range strings.Split(rest, ".") {
+		for part := range strings.SplitSeq(rest, ".") {
 			switch part {
 			case "example", "sample", "template", "dist", "schema", "defaults", "tmpl", "default", "ci-example", "d", "ts":
 				return false
@@ -117,7 +117,7 @@ func secretPath(abs string) bool {
 			return true
 		}
 	}
-	if i := strings.Index(abs, "/.ssh/"); i >= 0 {
+	if strings.Contains(abs, "/.ssh/") {
 		switch base {
 		case "config", "known_hosts", "known_hosts.old", "authorized_keys", "environment", "rc", "allowed_signers":
 			return false
@@ -219,9 +219,61 @@ var tokenPrefixes = [...]struct {
 	prefix string
 	least  int
 }{
-	{"ghp_", 20}, {"gho_", 20}, {"ghu_", 20}, {"ghs_", 20}, {"ghr_", 20}, {"github_pat_", 20}, {"glpat-", 16}, {"npm_", 30}, {"sk-", 20}, {"sk_live_", 14}, {"rk_live_", 14}, {"sk_test_", 16}, {"pk_live_", 200},
-	{"xoxb-", 12}, {"xoxp-", 12}, {"xoxa-", 12}, {"xoxs-", 12}, {"xapp-", 12}, {"AKIA", 16}, {"ASIA", 16}, {"AIza", 30}, {"ya29.", 20}, {"hf_", 24}, {"pypi-", 24}, {"dop_v1_", 20}, {"shpat_", 20}, {"SG.", 20}, {"hvs.", 16}, {"hvb.", 20}, {"dckr_pat_", 16}, {"eyJhbGci", 40},
-	{"rubygems_", 20}, {"lin_api_", 20}, {"tfp_", 20}, {"sbp_", 20}, {"PMAK-", 20}, {"glsa_", 20}, {"vercel_", 20}, {"figd_", 20}, {"AGE-SECRET-KEY-1", 20}, {"whsec_", 20}, {"cio", 400}, {"nvapi-", 20}, {"gsk_", 20}, {"xai-", 20}, {"r8_", 30}, {"EAAC", 60}, {"glrt-", 16}, {"gldt-", 16}, {"ATATT3", 20}, {"NRAK-", 20}, {"pul-", 30}, {"fo1_", 20}, {"sq0atp-", 20}, {"key-", 32},
+	{"ghp_", 20},
+	{"gho_", 20},
+	{"ghu_", 20},
+	{"ghs_", 20},
+	{"ghr_", 20},
+	{"github_pat_", 20},
+	{"glpat-", 16},
+	{"npm_", 30},
+	{"sk-", 20},
+	{"sk_live_", 14},
+	{"rk_live_", 14},
+	{"sk_test_", 16},
+	{"pk_live_", 200},
+	{"xoxb-", 12},
+	{"xoxp-", 12},
+	{"xoxa-", 12},
+	{"xoxs-", 12},
+	{"xapp-", 12},
+	{"AKIA", 16},
+	{"ASIA", 16},
+	{"AIza", 30},
+	{"ya29.", 20},
+	{"hf_", 24},
+	{"pypi-", 24},
+	{"dop_v1_", 20},
+	{"shpat_", 20},
+	{"SG.", 20},
+	{"hvs.", 16},
+	{"hvb.", 20},
+	{"dckr_pat_", 16},
+	{"eyJhbGci", 40},
+	{"rubygems_", 20},
+	{"lin_api_", 20},
+	{"tfp_", 20},
+	{"sbp_", 20},
+	{"PMAK-", 20},
+	{"glsa_", 20},
+	{"vercel_", 20},
+	{"figd_", 20},
+	{"AGE-SECRET-KEY-1", 20},
+	{"whsec_", 20},
+	{"cio", 400},
+	{"nvapi-", 20},
+	{"gsk_", 20},
+	{"xai-", 20},
+	{"r8_", 30},
+	{"EAAC", 60},
+	{"glrt-", 16},
+	{"gldt-", 16},
+	{"ATATT3", 20},
+	{"NRAK-", 20},
+	{"pul-", 30},
+	{"fo1_", 20},
+	{"sq0atp-", 20},
+	{"key-", 32},
 }
 
 func tokenChar(c byte) bool {
@@ -342,15 +394,11 @@ func strongSecret(s string) bool {
 
 // namedSecret judges NAME=value and "name": "value". The name ends before sep.
 func namedSecret(text string, sep, at int) (int, bool) {
-	end := sep
-	if end > 0 && (text[end] == '"' || text[end] == '\'') && end == at-2 {
-		// the closing quote of a JSON name
-	}
-	start := end
-	for start > 0 && (tokenChar(text[start-1]) || text[start-1] == ':' && false) {
+	start := sep
+	for start > 0 && tokenChar(text[start-1]) {
 		start--
 	}
-	name := strings.Trim(text[start:end], "-.")
+	name := strings.Trim(text[start:sep], "-.")
 	if name == "" || len(name) > 64 || !secretKey(name) {
 		return 0, false
 	}

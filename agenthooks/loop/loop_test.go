@@ -577,6 +577,59 @@ func TestEvaluateOnlyGoesOnWithoutAContext(t *testing.T) {
 	closed(t, w, s, "") // nobody was asked
 }
 
+// TestEvaluateOnlyNeverStops: what no context can hold is recorded as a deny,
+// and the action proceeds with it all the same (AH-8-2, AH-8-5).
+func TestEvaluateOnlyNeverStops(t *testing.T) {
+	values := map[string]string{
+		"lone surrogate": `"\ud800"`, "duplicate name": `{"a":1,"a":2}`, "invalid UTF-8": "\"\xff\"",
+		"too deep": strings.Repeat("[", 200) + strings.Repeat("]", 200), "overflow": `1e999`, "big integer": `9007199254740993`,
+	}
+	for name, value := range values {
+		for _, where := range []string{"input", "content", "args", "result", "output"} {
+			t.Run(name+" in "+where, func(t *testing.T) {
+				put := func(here, other string) jsontext.Value {
+					if where == here {
+						return jsontext.Value(value)
+					}
+					return jsontext.Value(other)
+				}
+				args := jsontext.Value(`{"v":` + string(put("args", "1")) + `}`)
+				var received jsontext.Value
+				tool := loop.ToolFunc(agenthooks.Tool{Name: "pay"}, func(_ context.Context, args jsontext.Value) (loop.Result, error) {
+					received = args.Clone()
+					return loop.Result{Value: put("result", "1")}, nil
+				})
+				h := host(t, agenthooks.Options{Mode: agenthooks.EvaluateOnly, Interceptors: []agenthooks.Registration{{Interceptor: agenthooks.InterceptorFunc(
+					func(context.Context, *hookContext) (verdict, error) { return agenthooks.Allow(), nil })}}})
+				asked := 0
+				a, err := loop.New(loop.Options{Host: h, Tools: []loop.Tool{tool}, Model: loop.ModelFunc(func(context.Context, *loop.Request) (*loop.Reply, error) {
+					if asked++; asked == 1 {
+						return &loop.Reply{Response: agenthooks.Response{
+							Content: put("content", `"x"`), FinishReason: "tool_calls",
+							ToolCalls: []agenthooks.ToolCall{{ID: "1", Name: "pay", Args: args}},
+						}}, nil
+					}
+					return &loop.Reply{Response: agenthooks.Response{Content: put("output", `"done"`), FinishReason: "stop"}}, nil
+				})})
+				if err != nil {
+					t.Fatal(err)
+				}
+				s, err := a.Open(t.Context(), agenthooks.SessionOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ans, err := s.Turn(t.Context(), loop.Message{Role: "user", Content: put("input", `"hi"`)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want := put("output", `"done"`); string(ans.Content) != string(want) || string(received) != string(args) {
+					t.Errorf("answer %s, the tool received %s", ans.Content, received)
+				}
+			})
+		}
+	}
+}
+
 func TestReleaseFails(t *testing.T) {
 	gone := errors.New("the caller is gone")
 	for _, incremental := range []bool{true, false} {

@@ -126,6 +126,7 @@ func describe(r *audit.Record) (outcome string, st style, took, why string) {
 			break
 		}
 		return "", "", "", fmt.Sprintf("gateway %s, process %d", d.Program, d.PID)
+	case audit.AgentHooks, audit.Retention:
 	}
 	return r.Decision, dim, "", strings.Join(r.Flags, ", ")
 }

@@ -235,8 +235,7 @@ func (d *doctor) checkPeer(ctx context.Context, startIt string) {
 		d.add(checkFail, "gateway", "", fmt.Sprintf("a process of yours listens and gave no answer in %s: it hangs", probeTimeout), "look at its log, and restart it")
 		return
 	case err != nil:
-		var v *hookwire.VersionError
-		if errors.As(err, &v) {
+		if v, ok := errors.AsType[*hookwire.VersionError](err); ok {
 			d.add(checkFail, "frame", "", fmt.Sprintf("the gateway speaks another frame than this program (%s)", v), "install gateway and client of one release, and restart the gateway")
 			return
 		}
@@ -274,8 +273,7 @@ func probe(ctx context.Context, c net.Conn) (*hookwire.Answer, error) {
 	// Whoever refuses a frame may answer and hang up before he has read it.
 	answer, err := hookwire.ReadAnswer(c)
 	if err != nil && sendErr != nil {
-		var v *hookwire.VersionError
-		if !errors.As(err, &v) {
+		if _, ok := errors.AsType[*hookwire.VersionError](err); !ok {
 			err = sendErr
 		}
 	}

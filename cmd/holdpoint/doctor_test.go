@@ -37,7 +37,7 @@ func doctorOn(t *testing.T, socket string) doctorReport {
 // privateDir is a folder of mode 0700 with a short path.
 func privateDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hp-doc-")
+	dir, err := os.MkdirTemp("", "hp-doc-") //nolint:usetesting // the path of a socket has little room
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func privateDir(t *testing.T) string {
 // listener answers each connection with talk, and ends with the test.
 func listener(t *testing.T, path string, talk func(net.Conn)) {
 	t.Helper()
-	ln, err := net.Listen("unix", path) //nolint:noctx // ends with the test
+	ln, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestDoctorSocket(t *testing.T) {
 		}, "socket", "has mode 0666, expected 0600"},
 		{"stale socket", func(t *testing.T, dir string) string {
 			path := filepath.Join(dir, "hook.sock")
-			ln, err := net.Listen("unix", path) //nolint:noctx // closed at once
+			ln, err := net.Listen("unix", path)
 			if err != nil {
 				t.Fatal(err)
 			}

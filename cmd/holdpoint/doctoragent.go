@@ -73,10 +73,10 @@ func (d *doctor) checkBinary(ctx context.Context, name, agent, path string) bool
 		d.add(checkFail, name, agent, path+" is no "+clientName, "install the client there")
 		return false
 	}
-	switch own := version(); {
-	case v == own:
+	switch own := version(); v {
+	case own:
 		d.add(checkOK, name, agent, path+", version "+v, "")
-	case v == "dev":
+	case "dev":
 		d.add(checkOK, name, agent, path+", version dev: a build without a release's number, which cannot be compared", "")
 	default:
 		d.add(checkWarn, name, agent, fmt.Sprintf("%s has version %s, this program %s: neighbouring releases understand each other", path, v, own), "install both from one release")
@@ -254,7 +254,7 @@ func (d *doctor) checkBehaviour(ctx context.Context, agent string, in *install, 
 		d.add(checkWarn, "down", agent, "not tried: "+withoutName(err).Error(), "")
 		return
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	if dir, err = filepath.EvalSymlinks(dir); err == nil {
 		err = hookwire.CheckDir(filepath.Join(dir, hookwire.SocketName), d.uid)
 	}

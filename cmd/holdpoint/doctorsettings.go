@@ -133,8 +133,7 @@ func (f *agentFile) read() (*agentSettings, error) {
 	if strings.HasSuffix(f.path, ".toml") {
 		var v map[string]any
 		if err := toml.Unmarshal(text, &v); err != nil {
-			var de *toml.DecodeError
-			if errors.As(err, &de) {
+			if de, ok := errors.AsType[*toml.DecodeError](err); ok {
 				line, column := de.Position()
 				return nil, fmt.Errorf("%d:%d: no valid TOML", line, column)
 			}
@@ -147,8 +146,7 @@ func (f *agentFile) read() (*agentSettings, error) {
 	}
 	s := &agentSettings{}
 	if err := json.Unmarshal(text, s); err != nil {
-		var syn *json.SyntaxError
-		if errors.As(err, &syn) {
+		if syn, ok := errors.AsType[*json.SyntaxError](err); ok {
 			head := string(text[:min(int(syn.Offset), len(text))])
 			return nil, fmt.Errorf("%d:%d: no valid JSON", 1+strings.Count(head, "\n"), len(head)-strings.LastIndexByte(head, '\n'))
 		}

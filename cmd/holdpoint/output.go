@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -18,13 +17,6 @@ type page struct {
 // [printable].
 func (p *page) line(format string, args ...any) {
 	fmt.Fprintf(p, format+"\n", args...)
-}
-
-// lines adds text of several lines, each made fit to be shown, behind an indent.
-func (p *page) lines(indent, text string) {
-	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		p.line("%s%s", indent, printable(line))
-	}
 }
 
 // emit writes the page.
@@ -64,20 +56,4 @@ func oneOf[T ~string](flag string, v T, of ...T) error {
 		words[i] = string(x)
 	}
 	return usagef("--%s: %q is not one of %s", flag, v, strings.Join(words, ", "))
-}
-
-// leaves lists the parts of a joined error, in order.
-func leaves(err error) []error {
-	if err == nil {
-		return nil
-	}
-	var joined interface{ Unwrap() []error }
-	if !errors.As(err, &joined) {
-		return []error{err}
-	}
-	var list []error
-	for _, e := range joined.Unwrap() {
-		list = append(list, leaves(e)...)
-	}
-	return list
 }

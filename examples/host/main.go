@@ -48,7 +48,7 @@ func run(ctx context.Context, file, tool, path string) error {
 	if err != nil {
 		return err
 	}
-	defer h.Close(ctx)
+	defer func() { _ = h.Close(ctx) }() // what it lost is in its log
 
 	input, err := json.Marshal(map[string]string{"path": path})
 	if err != nil {
