@@ -37,8 +37,8 @@ func quoted(s string) (string, error) {
 	return string(b), err
 }
 
-// build makes the context of e. On failure the context is not usable and the
-// error says why.
+// build makes the context of e. A context that only fails the gate comes with
+// the error; of one that is not representable there is nothing.
 func (f *frame) build(e *Event, seq int64, timestamp string, turn int64, labels []sourceLabels, lim bounds) (c *Context, err *ContextError) {
 	defer func() { // a MarshalJSON of the host's values
 		if r := recover(); r != nil { // the memo is left to the collector
@@ -92,16 +92,16 @@ func (f *frame) build(e *Event, seq int64, timestamp string, turn int64, labels 
 	b.lit("}")
 	c = b.c
 	c.text = b.b
-	switch {
-	case b.err != nil:
-	case len(c.text) > lim.bytes:
+	if len(c.text) > lim.bytes {
 		b.fail("$", fmt.Sprintf("larger than %d bytes", lim.bytes), nil)
-	default:
-		g := gateRun{c: c}
-		g.conditionals()
-		b.err = g.err
 	}
-	return c, b.err
+	if b.err != nil {
+		c.dropMemo()
+		return nil, b.err
+	}
+	g := gateRun{c: c}
+	g.conditionals()
+	return c, g.err
 }
 
 func (b *builder) fail(path, rule string, detail error) {

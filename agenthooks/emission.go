@@ -18,11 +18,11 @@ type Emission struct {
 
 // Context returns the context after composition, with transforms applied. It
 // is nil when the action may not proceed: what was denied must not live on
-// (AH-6.1-1).
+// (AH-6.1-1). It is also nil where evaluate_only proceeds although no context
+// could be made of the event (AH-8-5): go on with what the event was made of.
 func (e *Emission) Context() *Context { return e.context }
 
-// Target returns the value to proceed with, nil when the action may not
-// proceed.
+// Target returns the value to proceed with, nil where [Emission.Context] is.
 func (e *Emission) Target() jsontext.Value {
 	if e.context == nil {
 		return nil
@@ -30,8 +30,8 @@ func (e *Emission) Target() jsontext.Value {
 	return e.context.Target()
 }
 
-// DecodeTarget decodes the value to proceed with into v. It fails when the
-// action may not proceed.
+// DecodeTarget decodes the value to proceed with into v. It fails where
+// [Emission.Context] is nil.
 func (e *Emission) DecodeTarget(v any) error {
 	if e.context == nil {
 		return &BlockedError{Record: e.Record}

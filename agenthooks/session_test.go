@@ -382,6 +382,18 @@ func TestRecordHostFailure(t *testing.T) {
 	}
 }
 
+// TestNoContext: where no context can be made of an event, evaluate_only goes
+// on without one instead of with a target that is not the host's value.
+func TestNoContext(t *testing.T) {
+	for _, args := range []any{map[string]any{"x": math.NaN()}, jsontext.Value(`{"a":1,"a":2}`), jsontext.Value(`{"x":"` + strings.Repeat("x", 5<<20) + `"}`)} {
+		_, s := opened(t, agenthooks.Options{Interceptors: allows(1), Mode: agenthooks.EvaluateOnly})
+		e, err := s.Emit(t.Context(), agenthooks.BeforeTool("1", "t", args))
+		if err != nil || !e.Proceeds || e.Context() != nil || e.Target() != nil || e.Record.Verdict.Reason != agenthooks.ReasonContextInvalid {
+			t.Errorf("%+v, %v", e, err)
+		}
+	}
+}
+
 // TestDelivery is AH-10.3-8.
 func TestDelivery(t *testing.T) {
 	h, s := opened(t, agenthooks.Options{Interceptors: allows(1), MaxRecords: 3, Sink: func(*agenthooks.Record) { panic("sink") }})

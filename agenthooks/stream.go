@@ -58,12 +58,14 @@ func (s *Session) Stream(o StreamOptions) *Stream { return &Stream{s: s, o: o} }
 // it is all that may be stored.
 func (t *Stream) Released() string { return t.text[:t.released] }
 
-// Chunk takes a piece that is not the last. A nil error means: go on.
+// Chunk takes a piece that is not the last. A nil error means: go on. Each piece
+// is a segment with an emission of its own, an empty one too (AH-12.1-4); only
+// one that ends before the first whole code point waits for the next.
 func (t *Stream) Chunk(ctx context.Context, piece string) error {
 	if err := t.take(ctx, piece); err != nil {
 		return err
 	}
-	if !t.o.Incremental || len(t.text) == t.released {
+	if !t.o.Incremental || piece != "" && len(t.text) == t.released {
 		return nil
 	}
 	_, err := t.ask(ctx, Response{FinishReason: FinishIncremental})
@@ -144,8 +146,10 @@ func (t *Stream) ask(ctx context.Context, r Response) (*Emission, error) {
 	if !t.o.Incremental {
 		return out, nil
 	}
-	if next, ok := out.context.content(); ok && strings.HasPrefix(next, t.Released()) {
-		t.text = next
+	if out.context != nil { // else evaluate_only goes on without one
+		if next, ok := out.context.content(); ok && strings.HasPrefix(next, t.Released()) {
+			t.text = next
+		}
 	}
 	rest := t.text[t.released:]
 	t.released = len(t.text)

@@ -184,7 +184,7 @@ func TestCutCodePoint(t *testing.T) {
 	if _, err := r.stream.Finish(t.Context(), "!", agenthooks.Response{FinishReason: "stop"}); err != nil {
 		t.Fatal(err)
 	}
-	r.want(t, "🌍 |incremental, 🌍 é|incremental, 🌍 é!|stop", "🌍 /é/!", "allow, allow, allow")
+	r.want(t, "🌍 |incremental, 🌍 é|incremental, 🌍 é|incremental, 🌍 é!|stop", "🌍 /é/!", "allow, allow, allow, allow")
 
 	for _, incremental := range []bool{true, false} {
 		r = rig(t, incremental, "", allowAll)
@@ -202,6 +202,21 @@ func TestCutCodePoint(t *testing.T) {
 	if err := r.stream.Chunk(t.Context(), "a\xffb"); !errors.As(err, &b) || b.Reason() != agenthooks.ReasonContextInvalid || r.stream.Released() != "" {
 		t.Errorf("invalid text: %v", err)
 	}
+}
+
+// TestEvaluateOnlyStream: text that no context can hold is a deny on the
+// record and goes on all the same (AH-8-5).
+func TestEvaluateOnlyStream(t *testing.T) {
+	r := rig(t, true, agenthooks.EvaluateOnly, allowAll)
+	if err := r.stream.Chunk(t.Context(), "a\xffb"); err != nil {
+		t.Fatal(err)
+	}
+	e, err := r.stream.Finish(t.Context(), "c", agenthooks.Response{FinishReason: "stop"})
+	if err != nil || !e.Proceeds || e.Context() != nil || e.Target() != nil {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	deny := "deny " + agenthooks.ReasonContextInvalid
+	r.want(t, "", "a\xffb/c", deny+", "+deny)
 }
 
 // TestBuffered is AH-12.1-1 and AH-12.1a-1: one emission, no release.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdpoint/holdpoint/agenthooks"
 )
 
 // A message is one entry of a conversation, as JSON text.
@@ -59,6 +61,13 @@ func (a *Agent) asked(content jsontext.Value, calls []jsontext.Value) message {
 		return m
 	}
 	return extend(m, "tool_calls", array(calls))
+}
+
+// asText is a tool call as contexts and messages have it. It checks nothing.
+func asText(c *agenthooks.ToolCall) jsontext.Value {
+	m := append(jsontext.Value(`{"id":`), quote(c.ID)...)
+	m = append(m, '}')
+	return extend(extend(m, "name", quote(c.Name)), "args", orObject(c.Args))
 }
 
 func orObject(v jsontext.Value) jsontext.Value {

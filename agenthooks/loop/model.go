@@ -31,8 +31,9 @@ type Request struct {
 	Tools    []agenthooks.Tool // what the model may call
 
 	// Piece takes the next piece of a streamed answer. An error means that
-	// nothing more is wanted; return it. An empty piece only says that the
-	// answer is streamed, which matters for an answer of one piece.
+	// nothing more is wanted; return it. An empty first piece only says that
+	// the answer is streamed, which matters for an answer of one piece; a later
+	// one is a segment like any other, so leave it out where it means nothing.
 	Piece func(text string) error
 }
 

@@ -28,9 +28,12 @@ func (t *turn) runTools(ctx context.Context, r *reply) ([]message, error) {
 	for i, raw := range r.ToolCalls {
 		var c agenthooks.ToolCall
 		fault := ""
-		if err := json.Unmarshal(raw, &c); err != nil {
+		if r.given != nil {
+			c = r.given[i]
+		} else if err := json.Unmarshal(raw, &c); err != nil {
 			fault = "not a tool call"
-		} else if seen[c.ID] {
+		}
+		if fault == "" && seen[c.ID] {
 			fault = "id: repeated in one response"
 		}
 		seen[c.ID] = true

@@ -146,6 +146,8 @@ func decode[T any](em *agenthooks.Emission, v *T) error {
 type reply struct {
 	Content   jsontext.Value   `json:"content"`
 	ToolCalls []jsontext.Value `json:"tool_calls"`
+
+	given []agenthooks.ToolCall // instead, where evaluate_only goes on with what no context can hold
 }
 
 // respond makes one model call with its two points.
@@ -166,13 +168,12 @@ func (t *turn) respond(ctx context.Context, data string) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reply{Content: got.Content}
-	for _, c := range got.ToolCalls {
-		text, err := json.Marshal(c)
-		if err != nil {
-			text = jsontext.Value("null")
+	r := &reply{}
+	if em.Target() == nil {
+		r.Content, r.given = got.Content, got.ToolCalls
+		for i := range got.ToolCalls {
+			r.ToolCalls = append(r.ToolCalls, asText(&got.ToolCalls[i]))
 		}
-		r.ToolCalls = append(r.ToolCalls, text)
 	}
 	if err := decode(em, r); err != nil {
 		return nil, err
@@ -202,8 +203,9 @@ func (t *turn) call(ctx context.Context, data string) (*agenthooks.Emission, *Re
 		if stop != nil {
 			return stop
 		}
+		first := stream == nil
 		open()
-		if text == "" {
+		if first && text == "" {
 			return nil
 		}
 		sent.WriteString(text)
