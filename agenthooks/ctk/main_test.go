@@ -50,6 +50,14 @@ func beHost(how string) error {
 		for {
 			time.Sleep(time.Hour)
 		}
+	case "leaves":
+		child := exec.Command("sleep", "600") // holds none of our files
+		if err := child.Start(); err != nil {
+			return err
+		}
+		read()
+		say(surface[:len(surface)-1] + fmt.Sprintf(`,"exposure_bound":"%d"}`, child.Process.Pid))
+		return nil
 	case "exit":
 		read()
 		return nil

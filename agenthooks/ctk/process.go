@@ -191,7 +191,7 @@ func start(o ProcessOptions) (*process, error) {
 	p.peer = newLines(r, in)
 	go func() {
 		defer close(p.ended)
-		p.err = cmd.Wait()
+		p.err = reap(cmd)
 		_ = w.Close() // a pipe in memory
 	}()
 	return p, nil

@@ -10,4 +10,6 @@ func setGroup(*exec.Cmd) {}
 
 func terminateGroup(cmd *exec.Cmd) { killGroup(cmd) }
 
+func reap(cmd *exec.Cmd) error { return cmd.Wait() }
+
 func killGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }

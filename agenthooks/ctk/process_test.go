@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +128,36 @@ func TestHostileProcess(t *testing.T) {
 				t.Errorf("found %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestNothingStays: a child of a host that has ended by itself goes with it.
+func TestNothingStays(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no process groups")
+	}
+	h := process(t, "leaves")
+	s, err := h.Declare(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(s.ExposureBound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	// Nobody may have reaped it yet, so it may be there, but dead.
+	for range 200 {
+		out, _ := exec.CommandContext(t.Context(), "ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+		if state := strings.TrimSpace(string(out)); state == "" || state[0] == 'Z' {
+			return
+		}
+	}
+	t.Error("the child lives on")
+	if p, err := os.FindProcess(pid); err == nil {
+		_ = p.Kill()
 	}
 }
 
