@@ -271,8 +271,9 @@ func (f *frame) salvage(text string, done []*syntax.Stmt) {
 		return
 	}
 	lines := strings.Split(text[start:], "\n")
-	if len(lines) > 64 {
-		lines = lines[:64]
+	if len(lines) > maxIterations {
+		f.m.breach("nodes", f.base)
+		lines = lines[:maxIterations]
 	}
 	for _, line := range lines {
 		line = strings.TrimSpace(line)

@@ -44,7 +44,7 @@ type Limits struct {
 	Bytes     int // size of one text; default 1 MiB
 	Depth     int // scripts inside scripts; default 16
 	Nodes     int // commands and words judged in all; default 200,000
-	Expansion int // fields one word may give; default 4,096
+	Expansion int // fields one word may give; default 20,000
 }
 
 // The default bounds.
@@ -52,7 +52,7 @@ const (
 	DefaultBytes     = 1 << 20
 	DefaultDepth     = 16
 	DefaultNodes     = 200_000
-	DefaultExpansion = 4096
+	DefaultExpansion = 20_000
 	DefaultFSLimit   = 50 * time.Millisecond
 )
 
