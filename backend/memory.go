@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -87,6 +88,8 @@ func (m *memory) claim(fresh *entry, text []byte) (e *entry, mine bool) {
 		return e, false
 	}
 	fresh.done = make(chan struct{})
+	// Each is a piece of a copy of the whole message, which it would keep.
+	fresh.key = key{strings.Clone(fresh.key.principal), strings.Clone(fresh.key.source), strings.Clone(fresh.key.id)}
 	if len(text) <= largeText {
 		fresh.text = bytes.Clone(text) // it may be a part of something larger
 	}
