@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	webpki "github.com/gowebpki/jcs"
 	"github.com/open-policy-agent/opa/v1/rego"
 	"mvdan.cc/sh/v3/syntax"
@@ -388,7 +389,7 @@ func emissions(e *env) (*group, error) {
 			if _, err := s.EmitUnchecked(e.ctx, agenthooks.Startup("write")); err != nil {
 				return nil, err
 			}
-			ev := agenthooks.BeforeTool("tc-1", "write", json.RawMessage(in))
+			ev := agenthooks.BeforeTool("tc-1", "write", jsontext.Value(in))
 			if n == 0 {
 				out, err := s.Emit(e.ctx, ev)
 				if err != nil {

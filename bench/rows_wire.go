@@ -16,7 +16,7 @@ import (
 	"github.com/holdpoint/holdpoint/settle"
 )
 
-const perBlock = 20 // calls in a block of serial round trips
+const perBlock = 100 // calls in a block of serial round trips
 
 // children collects what a group started, in order to end it.
 type children []*child
