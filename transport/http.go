@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -271,22 +272,53 @@ func (c *httpCarrier) post(ctx context.Context, frame []byte) (*http.Response, f
 	c.wg.Add(1)
 	c.mu.Unlock()
 
+	var sent atomic.Int64
+	body := func() io.ReadCloser {
+		sent.Store(0)
+		return &upload{Reader: bytes.NewReader(frame), sent: &sent}
+	}
 	req := (&http.Request{
 		Method: http.MethodPost, URL: c.url, Host: c.url.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		ContentLength: int64(len(frame)),
-		Body:          io.NopCloser(bytes.NewReader(frame)),
-		GetBody: func() (io.ReadCloser, error) {
-			return io.NopCloser(bytes.NewReader(frame)), nil
-		},
+		Body:          body(),
+		GetBody:       func() (io.ReadCloser, error) { return body(), nil },
 	}).WithContext(ctx)
 	resp, err := c.rt.RoundTrip(req)
 	if err != nil {
 		c.wg.Done()
-		return nil, nil, c.failed(ctx, err)
+		f := c.failed(ctx, err)
+		if n := sent.Load(); f.Class == ahp.FailConnection && n > 0 && n < int64(len(frame)) {
+			// The peer hung up on an event that it did not take whole. A status that
+			// says so (413) may be lost with the connection, so this is the event's
+			// doing too, and padding must not get through where the policy is fail-open.
+			f.Class = ahp.FailEvent
+		}
+		return nil, nil, f
 	}
 	return resp, c.wg.Done, nil
 }
+
+// An upload is a request body that counts what was taken of it.
+type upload struct {
+	*bytes.Reader
+	sent *atomic.Int64
+}
+
+// Read counts what it gives.
+func (u *upload) Read(p []byte) (int, error) {
+	n, err := u.Reader.Read(p)
+	u.sent.Add(int64(n))
+	return n, err
+}
+
+// WriteTo would pass the count by.
+func (u *upload) WriteTo(w io.Writer) (int64, error) {
+	return io.Copy(w, struct{ io.Reader }{u})
+}
+
+// Close has nothing to close.
+func (u *upload) Close() error { return nil }
 
 // failed classes an error of the HTTP library. Its text may quote what the peer
 // sent, so only texts of our own and of the operating system go on.
