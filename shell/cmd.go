@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -45,7 +46,7 @@ func (f *frame) runCmd(v value, via Via) value {
 	g := f.fork()
 	g.depth++
 	g.dialect = Cmd
-	g.via = append(g.via[:len(g.via):len(g.via)], via)
+	g.via = append(slices.Clip(g.via), via)
 	if !g.nested {
 		g.nested, g.base = true, v.span
 	}
@@ -71,11 +72,10 @@ func literalValue(a Arg) value {
 
 // cmdRun runs one script of cmd.exe.
 type cmdRun struct {
-	f      *frame
-	m      *machine
-	vars   map[string]value
-	labels map[string]int
-	loops  bool
+	f     *frame
+	m     *machine
+	vars  map[string]value
+	loops bool
 }
 
 func (c *cmdRun) text(text string) value {
@@ -776,7 +776,7 @@ func (c *cmdRun) forLoop(n *cmdNode) value {
 			v = f.readFile(e, len(m.res.Commands)-1, false)
 		}
 		if v.known() && !tokens && v.s != "" {
-			for _, l := range strings.Split(strings.TrimSpace(v.s), "\n") {
+			for l := range strings.SplitSeq(strings.TrimSpace(v.s), "\n") {
 				if w := strings.Fields(l); len(w) > 0 {
 					items = append(items, v.with(w[0]))
 				}
@@ -800,7 +800,7 @@ func (c *cmdRun) forLoop(n *cmdNode) value {
 	default:
 		e := c.expand(set)
 		dir := ""
-		if i := strings.Index(opts, "/r"); i >= 0 {
+		if strings.Contains(opts, "/r") {
 			o := strings.TrimSpace(strings.TrimSpace(n.opts)[2:])
 			dir = strings.TrimSuffix(strings.Trim(c.expand(o).s, `"`), `\`)
 			if dir == "" {

@@ -28,7 +28,6 @@ func (c *cmdRun) simple(n *cmdNode) value {
 	if raw[0] == '"' {
 		j := strings.IndexByte(raw[1:], '"')
 		if j < 0 {
-			j = len(raw) - 1
 			name = raw[1:]
 		} else {
 			name, rest = raw[1:1+j], raw[2+j:]
@@ -355,7 +354,7 @@ func (x *inv) dosCopy(move bool) {
 	at := x.cmd + 1
 	var ops []value
 	for _, a := range x.dosOperands() {
-		for _, part := range strings.Split(a.s, "+") {
+		for part := range strings.SplitSeq(a.s, "+") {
 			if part != "" {
 				ops = append(ops, a.with(part))
 			}

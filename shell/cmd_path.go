@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -23,10 +24,8 @@ func windowsOptions(o *Options) bool {
 	if windowsName(o.CWD) || windowsName(o.Home) {
 		return true
 	}
-	for _, r := range o.Roots {
-		if windowsName(r) {
-			return true
-		}
+	if slices.ContainsFunc(o.Roots, windowsName) {
+		return true
 	}
 	if strings.HasPrefix(o.CWD, "/") || strings.HasPrefix(o.Home, "/") || len(o.Roots) > 0 {
 		return false
@@ -105,7 +104,7 @@ func winAbs(cwd, name string, posix bool) string {
 		}
 		return path.Clean(s)
 	case s[0] == '/':
-		if strings.HasPrefix(s, "/dev/") || strings.HasPrefix(s, "/tmp/") && false {
+		if strings.HasPrefix(s, "/dev/") {
 			return path.Clean(s)
 		}
 		drive := "/C:"
@@ -182,9 +181,8 @@ func (f *frame) resolveWin(v value, whole bool) Path {
 	p = m.place(p, abs)
 	if p.Place == PlaceOutside || p.Place == PlaceUnknown {
 		// The scratch folder of whoever runs it.
-		low := strings.ToLower(abs)
-		if i := strings.Index(low, "/appdata/local/temp"); i >= 0 {
-			switch rest := low[i+len("/appdata/local/temp"):]; {
+		if _, rest, ok := strings.Cut(strings.ToLower(abs), "/appdata/local/temp"); ok {
+			switch {
 			case rest == "" || rest == "/" || wholeGlob(strings.TrimPrefix(rest, "/")):
 				p.Place = PlaceTempRoot
 			case rest[0] == '/':
@@ -323,7 +321,7 @@ func startsLater(abs string) string {
 // finishWindows adds to the result what only Windows knows about files.
 func (m *machine) finishWindows() {
 	n := len(m.res.Actions)
-	for i := 0; i < n; i++ {
+	for i := range n {
 		a := m.res.Actions[i]
 		if a.Kind != FileWrite || a.Path.Place == PlaceWorkspace || a.Path.Place == PlaceTemp {
 			continue

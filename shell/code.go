@@ -121,8 +121,8 @@ type coder struct {
 	depth int
 	env   map[string]cval
 
-	connected, listened, shelled, looped, forked, bound bool
-	stdout                                              *value // what is printed, as far as it is known
+	connected, listened, shelled, looped, forked bool
+	stdout                                       *value // what is printed, as far as it is known
 }
 
 // codeLang gives the language that a program runs.
@@ -776,6 +776,7 @@ func (c *coder) primary() cval {
 		return cval{v: value{s: unknownText}, name: t.s}
 	case tokIdent:
 		return c.name()
+	case tokEOF, tokOp:
 	}
 	switch t.s {
 	case "(", "[":

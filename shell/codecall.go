@@ -513,7 +513,7 @@ func (c *coder) perlOpen(args []cval) cval {
 		return res
 	}
 	mode := strings.TrimSpace(args[1].v.s)
-	file := cval{}
+	var file cval
 	if len(args) > 2 {
 		file = args[2]
 	} else {

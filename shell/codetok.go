@@ -2,7 +2,6 @@ package shell
 
 import (
 	"strings"
-	"unicode/utf8"
 )
 
 // Script languages are read with one small tokenizer and one expression reader.
@@ -78,6 +77,7 @@ func (l *lexer) operand() bool {
 		return true
 	case tokVar, tokStr, tokNum, tokShell, tokRegex:
 		return true
+	case tokEOF, tokOp:
 	}
 	return t.s == ")" || t.s == "]" || t.s == "}"
 }
@@ -429,9 +429,4 @@ func (l *lexer) hereDoc() bool {
 	l.src = s[:i] + s[i:lineEnd] + "\n" + s[min(after, len(s)):]
 	l.pos = i
 	return true
-}
-
-func lastRune(s string) rune {
-	r, _ := utf8.DecodeLastRuneInString(s)
-	return r
 }

@@ -14,7 +14,6 @@ type output struct {
 	fd     string
 	target value
 	add    bool
-	both   bool
 }
 
 // stmt runs one statement and gives what it would print.

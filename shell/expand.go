@@ -70,7 +70,7 @@ func (x *fields) addSplit(v value) {
 		return
 	}
 	ifs := x.f.ifs()
-	if strings.IndexAny(v.s, ifs) < 0 {
+	if !strings.ContainsAny(v.s, ifs) {
 		if v.s != "" {
 			v.s = activate(v.s)
 			x.add(v)

@@ -38,7 +38,7 @@ func (x *inv) git() value {
 		case e.Name == "GIT_CONFIG_PARAMETERS":
 			key, val, _ := strings.Cut(strings.Trim(e.Value.Value, "'"), "=")
 			x.gitConfig(key, strings.Trim(val, "'"), lit(val), aliases, false)
-		case e.Name == "GIT_SSH_COMMAND" || e.Name == "GIT_EDITOR" || e.Name == "GIT_SEQUENCE_EDITOR" || e.Name == "GIT_PAGER" || e.Name == "GIT_EXTERNAL_DIFF" || e.Name == "GIT_ASKPASS" || e.Name == "GIT_SSH" || e.Name == "EDITOR" && false:
+		case e.Name == "GIT_SSH_COMMAND" || e.Name == "GIT_EDITOR" || e.Name == "GIT_SEQUENCE_EDITOR" || e.Name == "GIT_PAGER" || e.Name == "GIT_EXTERNAL_DIFF" || e.Name == "GIT_ASKPASS" || e.Name == "GIT_SSH":
 			if e.Value.Known {
 				f.run(value{s: e.Value.Value, span: x.span}, ViaConfig, nil)
 			}

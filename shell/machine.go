@@ -62,7 +62,6 @@ type frame struct {
 	nested   bool
 	loops    int  // enclosing endless loops
 	bounded  bool // below timeout, head and the like
-	out      value
 	env      []Assignment
 	returned bool
 	exported map[string]bool

@@ -73,12 +73,8 @@ func (x *inv) files() value {
 		if fl := p.flag("-d", "-D", "-C"); fl != nil && x.name != "cpio" {
 			dir = fl.val
 		}
-		for _, v := range p.pos {
-			c := m.files[f.resolve(v).Abs]
-			if c.t&tNet != 0 {
-				m.netDirs = append(m.netDirs, f.resolve(dir).Abs)
-			}
-			break
+		if len(p.pos) > 0 && m.files[f.resolve(p.pos[0]).Abs].t&tNet != 0 {
+			m.netDirs = append(m.netDirs, f.resolve(dir).Abs)
 		}
 	case "chown", "chgrp":
 		rec := p.given("-R")
@@ -521,7 +517,7 @@ func (x *inv) kill() value {
 		}
 		// kill -1 alone sends nothing; kill -9 -1 hits all.
 		for _, v := range targets {
-			broad := v.s == "-1" || v.s == "0" && false || v.has(tKillList)
+			broad := v.s == "-1" || v.has(tKillList)
 			a := Action{Kind: ProcKill, Name: plain(v.s), Broad: broad, Span: v.span, Command: at}
 			if len(v.src) > 0 {
 				a.Path = f.m.res.Actions[v.src[0]].Path
@@ -782,11 +778,12 @@ scan:
 			case "-a":
 			}
 		case "lua":
-			if s == "-e" {
+			switch s {
+			case "-e":
 				codes = append(codes, take())
-			} else if s == "-l" {
+			case "-l":
 				take()
-			} else if s == "-v" {
+			case "-v":
 				return value{}
 			}
 		case "other":
@@ -807,9 +804,6 @@ scan:
 			code.t |= c.t
 		}
 		code.s = code.text()
-		if loop && f.hasIn && lang != "js" {
-			// $_ holds each line.
-		}
 		if code.has(tSubst) && code.t&(tNet|tPeer) != 0 {
 			f.emit(Action{Kind: NetRun, Span: x.span, Command: x.cmd + 1})
 			code.t &^= tNet | tPeer

@@ -685,9 +685,6 @@ func (x *inv) cloudCopy(up func(string)) {
 			if local || sub == "pipe" || sub == "rcat" || len(p.pos) == 1 {
 				up("")
 			}
-			if sub == "sync" && (x.name == "rclone" || p.given("--delete", "--delete-removed")) && false {
-				up("")
-			}
 		} else if len(p.pos) > 1 {
 			x.writes(dst, value{s: unknownText, t: tNet})
 		}

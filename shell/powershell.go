@@ -455,11 +455,7 @@ func (r *psRun) pipe(p *psPipe) psv {
 	return out
 }
 
-// psArgs are the arguments of a command after evaluation.
-type psArgs struct {
-	list []psBound
-}
-
+// psBound is one argument of a command after evaluation.
 type psBound struct {
 	param string // "" for one by place
 	raw   string

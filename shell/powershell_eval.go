@@ -3,6 +3,7 @@ package shell
 import (
 	"encoding/base64"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -508,8 +509,7 @@ func (r *psRun) index(e *psIndex) psv {
 
 func reversed(v psv) psv {
 	out := psv{arr: true}
-	for i := len(v.items) - 1; i >= 0; i-- {
-		it := v.items[i]
+	for _, it := range slices.Backward(v.items) {
 		it.t |= tDecoded
 		out.items = append(out.items, it)
 	}

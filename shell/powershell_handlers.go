@@ -228,14 +228,13 @@ func (c *psCall) where() psv {
 	r, x := c.r, c.x
 	f := r.f
 	in := c.in
-	pattern := ""
 	if fn := c.args["filterscript"].fn; fn != nil {
 		saved := r.vars["_"]
 		r.vars["_"] = in
 		r.block(fn)
 		r.vars["_"] = saved
-		pattern = fn.text
 	} else {
+		pattern := ""
 		for _, n := range []string{"value", "match", "like", "eq", "contains"} {
 			pattern += c.val(n).s
 		}

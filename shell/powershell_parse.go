@@ -140,7 +140,6 @@ type (
 		typ string
 		x   psExpr
 	}
-	psAssignExpr struct{ a *psAssign }
 )
 
 const psDepth = 120
@@ -367,16 +366,16 @@ func (p *psParser) params() []string {
 func (p *psParser) bracket(open, end byte) {
 	depth := 0
 	for p.i < len(p.s) {
-		switch c := p.s[p.i]; {
-		case c == '`':
+		switch p.s[p.i] {
+		case '`':
 			p.i++
-		case c == '\'':
+		case '\'':
 			for p.i++; p.i < len(p.s) && p.s[p.i] != '\''; {
 				p.i++
 			}
-		case c == open:
+		case open:
 			depth++
-		case c == end:
+		case end:
 			if depth--; depth == 0 {
 				p.i++
 				return
@@ -749,7 +748,7 @@ func (p *psParser) mode() byte {
 		for j < len(p.s) && strings.IndexByte(" \t\r\n|;&)}", p.s[j]) < 0 {
 			j++
 		}
-		if strings.TrimLeft(p.s[p.i:j], "0123456789.xabcdefABCDEFkKmMgGtTpPbBlL+-*/%(),$") == "" {
+		if strings.TrimLeft(p.s[p.i:j], "0123456789.xabcdefABCDEFkKmMgGtTpPlL+-*/%(),$") == "" {
 			return 'e'
 		}
 		return 'c'

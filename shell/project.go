@@ -29,17 +29,15 @@ func riskyTarget(name string) bool {
 // project is make, npm and other programs that run what the project defines.
 func (x *inv) project() value {
 	f, m := x.f, x.f.m
-	out := unknownVal(tCmd)
 	if x.spec == nil {
 		if s := specFor(x.name); s != nil {
 			x.parse(s)
 		}
 	}
-	if x.spec != nil {
-		out = x.runSpec()
-	} else {
+	if x.spec == nil {
 		return x.unknownProgram()
 	}
+	out := x.runSpec()
 	p := x.p
 	target := func(name string) {
 		m.undecided(TargetOpaque, x.name+" "+name, riskyTarget(name), x.cmd, x.span)
@@ -166,7 +164,7 @@ func (x *inv) project() value {
 					name = name[i+1:]
 				}
 				if x.name == "gradle" || x.name == "gradlew" {
-					if name == "clean" || name == "dropTables" && false {
+					if name == "clean" {
 						continue
 					}
 					if strings.HasPrefix(name, "flyway") || strings.HasPrefix(name, "liquibase") {
@@ -247,9 +245,7 @@ func (x *inv) ormTask(name string, pos []value) {
 		return
 	case "db:drop", "db:reset", "db:drop:all", "db:migrate:reset", "db:schema:load", "db:setup", "db:purge", "db:truncate_all", "db:seed:replant", "db:structure:load", "db:drop:_unsafe",
 		"migrate:fresh", "migrate:reset", "migrate:refresh", "db:wipe", "ecto.drop", "ecto.reset", "flush", "reset_db", "sqlflush_", "doctrine:database:drop", "doctrine:schema:drop", "doctrine:fixtures:load", "reset_schema", "db:mongoid:drop", "db:mongoid:purge", "db:environment:set_", "db:nuke", "schema:drop":
-		if name == "db:setup" || name == "db:schema:load" || name == "db:structure:load" {
-			// Loads a schema with force: tables are dropped first.
-		}
+		// Those that load a schema do it with force: tables are dropped first.
 		f.emit(Action{Kind: DataDestroy, Name: name, Dry: dry, Span: x.span, Command: x.cmd + 1})
 		return
 	case "migrate":
@@ -440,7 +436,9 @@ func (x *inv) packageManager(sub string) {
 			if (strings.Contains(l, "_auth") || strings.Contains(l, "token") || strings.Contains(l, "_password")) && looksSecret(val) {
 				f.emit(Action{Kind: SecretLiteral, Span: x.span, Command: x.cmd + 1})
 			}
-			break
+			if !ok {
+				break // the name and its value are two words
+			}
 		}
 	}
 }

@@ -18,9 +18,9 @@ const (
 type Certainty string
 
 const (
-	// Possible: it depends on something that the text does not say.
+	// Possible is a fact that depends on something that the text does not say.
 	Possible Certainty = ""
-	// Certain: it happens whenever the text is run and reaches that command.
+	// Certain is what happens whenever the text is run and reaches that command.
 	Certain Certainty = "certain"
 )
 

@@ -361,5 +361,5 @@ func secretVar(name string) bool {
 			return !strings.HasSuffix(u, "_FILE") && !strings.HasSuffix(u, "_PATH") && !strings.HasSuffix(u, "_NAME") && !strings.HasSuffix(u, "_URL") && !strings.HasSuffix(u, "_ID") && u != "SSH_AUTH_SOCK" && !strings.HasSuffix(u, "_COUNT") && !strings.HasPrefix(u, "MAX_")
 		}
 	}
-	return strings.HasSuffix(u, "_PASS") || u == "PGPASS" || u == "PASS" || strings.HasSuffix(u, "_PAT") || strings.HasSuffix(u, "_PWD") && u != "OLD_PWD" || strings.HasSuffix(u, "_DSN") && false
+	return strings.HasSuffix(u, "_PASS") || u == "PGPASS" || u == "PASS" || strings.HasSuffix(u, "_PAT") || strings.HasSuffix(u, "_PWD") && u != "OLD_PWD"
 }

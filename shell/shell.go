@@ -94,12 +94,10 @@ func Analyze(ctx context.Context, text string, opts Options) (r *Result) {
 		m.breach("time", Span{0, len(text)})
 		return r
 	}
-	switch {
-	case opts.Dialect == Unknown:
+	if opts.Dialect == Unknown {
 		return m.runUnknown(text)
-	default:
-		m.runDialect(text)
 	}
+	m.runDialect(text)
 	return r
 }
 

@@ -32,7 +32,6 @@ func (x *inv) database() value {
 				words = append(words, v.text())
 			}
 			x.redis(strings.Join(words, " "))
-			code = true
 		} else if f.hasIn && x.in.known() {
 			for l := range strings.SplitSeq(x.in.s, "\n") {
 				x.redis(l)

@@ -81,7 +81,6 @@ type spec struct {
 	single  bool
 	kv      bool
 	nocase  bool
-	numeric bool
 	out     string
 	pass    bool
 	quiet   []argRule

@@ -130,7 +130,7 @@ func unglob(s string) string {
 
 // activate turns glob characters of unquoted text into marks.
 func activate(s string) string {
-	if strings.IndexAny(s, "*?[") < 0 {
+	if !strings.ContainsAny(s, "*?[") {
 		return s
 	}
 	b := []byte(s)
@@ -214,13 +214,6 @@ type variable struct {
 
 func wordSplit(s, ifs string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(ifs, r) })
-}
-
-func addUnique(list []string, s string) []string {
-	if slices.Contains(list, s) {
-		return list
-	}
-	return append(list, s)
 }
 
 // matchMarks reports whether the marked pattern pat may match the plain text s.
