@@ -9,8 +9,12 @@ import (
 	"github.com/holdpoint/holdpoint/agenthooks"
 )
 
-// maxCallbacks bounds the callbacks of one vector.
-const maxCallbacks = 20_000
+// Bounds of what a host may send for one vector. Contexts are kept until the
+// vector is judged.
+const (
+	maxCallbacks = 20_000
+	maxRunBytes  = 64 << 20
+)
 
 // client is the kit's end of the line protocol. One goroutine at a time uses
 // it: a host answers before it is asked again, and while it runs it may have
@@ -84,19 +88,7 @@ func (c *client) declare() (*Surface, error) {
 	if err := c.ask(helloMessage{typeHello, ProtocolVersion, agenthooks.SpecVersion}, typeSurface, &m); err != nil {
 		return nil, err
 	}
-	for _, have := range m.Capabilities {
-		known := false
-		for _, k := range capabilities {
-			known = known || have == k
-		}
-		if !known {
-			return nil, fmt.Errorf("surface: /capabilities: %q is not known", escape(string(have)))
-		}
-	}
-	if m.has(IncrementalOutput) && m.BufferedOutput {
-		return nil, errors.New("surface: incremental_output goes with buffered_output: false only (AH 12.1)")
-	}
-	return &m.Surface, nil
+	return &m.Surface, m.check()
 }
 
 func (c *client) setup(s *Setup) error {
@@ -113,10 +105,14 @@ func (c *client) run(ctx context.Context, script Callbacks) (*RunRecord, error) 
 	if err := c.peer.write(plainMessage{typeRun}); err != nil {
 		return nil, fmt.Errorf("write to the host: %w", err)
 	}
+	before := c.peer.size
 	for range maxCallbacks {
 		line, err := c.next()
 		if err != nil {
 			return nil, err
+		}
+		if c.peer.size-before > maxRunBytes {
+			return nil, fmt.Errorf("more than %d bytes in one vector", maxRunBytes)
 		}
 		typ, err := typeOf(line)
 		if err != nil {

@@ -299,6 +299,20 @@ func TestDriving(t *testing.T) {
 			t.Errorf("%q, want %q", r.Results[0].Detail, tt.detail)
 		}
 	}
+	for want, s := range map[string]ctk.Surface{
+		`/capabilities/1: "tool_cals"`:            {Capabilities: []ctk.Capability{ctk.ModelCalls, "tool_cals"}},
+		"incremental_output goes with":            {Capabilities: []ctk.Capability{ctk.IncrementalOutput}, BufferedOutput: true},
+		`/profiles/0/profile: "parallel/first"`:   {Profiles: []agenthooks.Composition{{Profile: "parallel/first"}}},
+		`/profiles/0/profile: ""`:                 {Profiles: []agenthooks.Composition{{}}},
+		`/profiles/1/on_approval: "deny"`:         {Profiles: []agenthooks.Composition{{Profile: agenthooks.RunAll}, {Profile: agenthooks.FirstDeny, OnApproval: "deny"}}},
+		`/profiles/0/on_disagreement: "stop"`:     {Profiles: []agenthooks.Composition{{Profile: agenthooks.Unanimous, OnDisagreement: "stop"}}},
+		`/profiles/0/on_transform_conflict: "no"`: {Profiles: []agenthooks.Composition{{Profile: agenthooks.Strictest, OnTransformConflict: "no"}}},
+	} {
+		_, err := ctk.Conform(t.Context(), puppet{surface: s, record: ctk.RunRecord{Outcome: ctk.Completed}}, vector(t, smallest), ctk.Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
 	unknown := puppet{surface: ctk.Surface{Postures: map[string]string{ctk.PostureToolSeam: "explode"}}, record: ctk.RunRecord{Outcome: ctk.Completed}}
 	byPosture := expecting(`"interceptions":[],"sequence_strict":false,"run_outcome":"completed","run_outcome_by_posture":{"posture":"tool_seam_host_error","outcomes":{"continue":"completed","terminate":"blocked"}}`)
 	r = conform(t, unknown, vector(t, byPosture))
@@ -383,6 +397,12 @@ func TestReport(t *testing.T) {
 	r = conform(t, puppet{surface: surface, record: ctk.RunRecord{Outcome: ctk.Completed}}, vector(t, smallest))
 	if c := r.Claim(); !c.Conformant || !slices.ContainsFunc(c.Statements, func(s string) bool { return strings.Contains(s, "not bound to contexts") }) {
 		t.Errorf("claim without a provider: %+v", c)
+	}
+	surface = ctk.Surface{Framework: "a\u202eb\u2066c\u2028d", Capabilities: []ctk.Capability{ctk.IncrementalOutput}}
+	r = conform(t, puppet{surface: surface, record: ctk.RunRecord{Outcome: ctk.Completed}}, vector(t, smallest))
+	text.Reset()
+	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "no exposure bound is declared") || !strings.Contains(text.String(), "a b c d") {
+		t.Errorf("%s %v", &text, err)
 	}
 	r = conform(t, puppet{record: ctk.RunRecord{Outcome: ctk.Completed}}, vector(t, strings.Replace(smallest, `"title"`, `"capabilities":["tool_calls"],"title"`, 1)))
 	if r.Claim().Conformant {

@@ -2,6 +2,9 @@ package ctk
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -63,6 +66,42 @@ type Surface struct {
 	Postures       map[string]string `json:"postures"`
 	BufferedOutput bool              `json:"buffered_output"`
 	ExposureBound  string            `json:"exposure_bound,omitzero"` // with BufferedOutput false
+}
+
+// check refuses what is in none of the closed sets: a misspelled profile would
+// skip its vectors in silence.
+func (s *Surface) check() error {
+	for i, c := range s.Capabilities {
+		if !slices.Contains(capabilities, c) {
+			return fmt.Errorf("surface: /capabilities/%d: %s is not known", i, plain(short(string(c))))
+		}
+	}
+	if s.has(IncrementalOutput) && s.BufferedOutput {
+		return errors.New("surface: incremental_output goes with buffered_output: false only (AH 12.1)")
+	}
+	for i, c := range s.Profiles {
+		var member, value string
+		switch {
+		case !slices.Contains(profileSet, c.Profile):
+			member, value = "profile", string(c.Profile)
+		case c.OnApproval != "" && c.OnApproval != agenthooks.Stop && c.OnApproval != agenthooks.Resume:
+			member, value = "on_approval", string(c.OnApproval)
+		case !choice(c.OnDisagreement):
+			member, value = "on_disagreement", string(c.OnDisagreement)
+		case !choice(c.OnTransformConflict):
+			member, value = "on_transform_conflict", string(c.OnTransformConflict)
+		default:
+			continue
+		}
+		return fmt.Errorf("surface: /profiles/%d/%s: %s is not known", i, member, plain(short(value)))
+	}
+	return nil
+}
+
+var profileSet = []agenthooks.Profile{agenthooks.FirstDeny, agenthooks.RunAll, agenthooks.Strictest, agenthooks.Unanimous}
+
+func choice(k agenthooks.Knob) bool {
+	return k == "" || k == agenthooks.DenyIt || k == agenthooks.Consult
 }
 
 // PostureToolSeam is the one posture there is: how a run goes on after a deny

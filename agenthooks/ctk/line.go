@@ -14,7 +14,9 @@ import (
 // lines reads and writes the lines of one peer. Reading is for one goroutine;
 // writing may be concurrent.
 type lines struct {
-	r  *bufio.Reader
+	r    *bufio.Reader
+	size int // bytes of all lines that were read
+
 	mu sync.Mutex
 	w  io.Writer
 }
@@ -49,6 +51,7 @@ func (l *lines) read() ([]byte, error) {
 			return nil, err
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
+			l.size += len(line)
 			return line, nil
 		}
 	}

@@ -87,6 +87,18 @@ func beHost(how string) error {
 				return err
 			}
 		}
+	case "vast": // few callbacks, but large ones
+		read()
+		say(surface)
+		read()
+		say(`{"type":"ready"}`)
+		go func() { _, _ = io.Copy(io.Discard, os.Stdin) }()
+		context := `{"x":"` + strings.Repeat("x", 8<<20) + `"}`
+		for {
+			if _, err := fmt.Println(`{"type":"intercept","call":1,"interceptor":0,"context":` + context + `}`); err != nil {
+				return err
+			}
+		}
 	case "deaf": // as flood, but it never reads the answers
 		read()
 		say(surface)

@@ -95,6 +95,7 @@ func TestHostileProcess(t *testing.T) {
 		{"writes no JSON", "garbage", "did not declare itself: a line is no message"},
 		{"writes a line without an end", "endless", "a line is longer than"},
 		{"calls without end", "flood", "run: more than"},
+		{"calls with more than the kit will keep", "vast", "run: more than 67108864 bytes"},
 		{"calls without end and reads nothing", "deaf", "run: no answer in time"},
 		{"answers out of order", "{\"type\":\"done\"}", `setup: found a message of type "done", expected ready`},
 		{"has no type", "{}", "found an object without type"},
@@ -106,7 +107,6 @@ func TestHostileProcess(t *testing.T) {
 		{"calls with a negative index", ready + "\n" + `{"type":"intercept","call":1,"interceptor":-1,"context":{}}`, "interceptor -1 is not registered"},
 		{"calls a resolver that is not there", ready + "\n" + `{"type":"resolve","call":1,"request":{}}`, "no resolver is registered"},
 		{"calls without a context", ready + "\n" + `{"type":"intercept","call":1,"interceptor":0}`, "context: found nothing"},
-		{"claims an unknown capability", `x`, "a line is no message"},
 		{"fails in teardown", ready + "\n" + result + "\n" + `{"type":"error","message":"stuck"}`, "teardown: the host reports: stuck"},
 	}
 	for _, tt := range tests {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -129,7 +130,11 @@ func (r *Report) Claim() Claim {
 	}
 	if !s.BufferedOutput {
 		say("buffered_output: false: a deny at output cannot take back text that was streamed")
-		if s.has(IncrementalOutput) {
+		switch {
+		case !s.has(IncrementalOutput):
+		case s.ExposureBound == "": // AH-12.1a-3
+			say("incremental_output: verdicts gate release, but no exposure bound is declared, and a claim has to state it")
+		default:
 			say("incremental_output: verdicts gate release, with the exposure bound %q", s.ExposureBound)
 		}
 	}
@@ -285,7 +290,7 @@ func profiles(cs []agenthooks.Composition) string {
 // plain keeps what a host said on one line and harmless for a terminal.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x202e {
+		if !unicode.IsPrint(r) { // controls, line ends, marks that turn the direction of writing
 			return ' '
 		}
 		return r

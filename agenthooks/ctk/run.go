@@ -47,7 +47,11 @@ func Conform(ctx context.Context, h Host, vs []*Vector, o Options) (*Report, err
 func declare(ctx context.Context, h Host, timeout time.Duration) (*Surface, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return h.Declare(ctx)
+	s, err := h.Declare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.check()
 }
 
 // run plays one vector on a fresh host.

@@ -266,7 +266,7 @@ func (r *reader) vector(tree any) *Vector {
 func (r *reader) composition(v any, ptr string) (c agenthooks.Composition) {
 	r.object(v, ptr, map[string]field{
 		"profile": func(x any, ptr string) {
-			c.Profile = one(r, x, ptr, agenthooks.FirstDeny, agenthooks.RunAll, agenthooks.Strictest, agenthooks.Unanimous)
+			c.Profile = one(r, x, ptr, profileSet...)
 		},
 		"on_approval": func(x any, ptr string) { c.OnApproval = one(r, x, ptr, agenthooks.Stop, agenthooks.Resume) },
 		"on_disagreement": func(x any, ptr string) {
