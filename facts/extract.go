@@ -3,13 +3,12 @@ package facts
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/shell"
@@ -41,14 +40,15 @@ func Extract(ctx context.Context, ev *ahp.Event, o Options) (*Facts, error) {
 	}
 	f.Tool = &Tool{Name: ev.Tool.Name, Kind: string(ev.Tool.Kind), CallID: ev.Tool.CallID}
 	if len(ev.Tool.Input) > 0 {
-		if err := json.Unmarshal(ev.Tool.Input, &f.Tool.Input); err != nil {
+		var err error
+		if f.Tool.Input, err = decodeAny(ev.Tool.Input); err != nil {
 			// The library's text quotes the input; it must not travel.
-			return nil, fmt.Errorf("tool.input: not well-formed JSON")
+			return nil, inputFailure(errors.New("not well-formed JSON"))
 		}
 	}
 	input, ok := f.Tool.Input.(map[string]any)
 	if !ok && f.Tool.Input != nil {
-		return nil, fmt.Errorf("tool.input: found %s, want an object", jsonKind(f.Tool.Input))
+		return nil, inputFailure(fmt.Errorf("found %s, want an object", jsonKind(f.Tool.Input)))
 	}
 	if err := x.tool(ev.Tool, input); err != nil {
 		return nil, err
@@ -203,9 +203,10 @@ func (x *extractor) unwrapMCP(name string, input map[string]any) (map[string]any
 	case map[string]any:
 		return args, true
 	case string:
-		var inner map[string]any
-		if json.Unmarshal([]byte(args), &inner) == nil {
-			return inner, true
+		if v, err := decodeAny([]byte(args)); err == nil {
+			if inner, ok := v.(map[string]any); ok {
+				return inner, true
+			}
 		}
 		x.f.Undecidable = true
 	}
@@ -234,8 +235,9 @@ func (x *extractor) mcp(t *ahp.Tool) {
 	if len(t.MCP) == 0 {
 		return
 	}
-	var obj map[string]any
-	if json.Unmarshal(t.MCP, &obj) != nil {
+	v, err := decodeAny(t.MCP)
+	obj, ok := v.(map[string]any)
+	if err != nil || !ok {
 		return
 	}
 	for _, k := range [...]string{"server", "serverName", "server_name", "serverId", "name"} {

@@ -75,7 +75,7 @@ type Tool struct {
 	Name   string
 	Kind   string
 	CallID string
-	Input  any // the decoded input: map[string]any, []any, string, float64, bool and nil
+	Input  any // the decoded input: map[string]any, []any, string, float64, bool and nil; a number beyond float64 is its text
 }
 
 // Shell is the command line of a shell tool, analysed.
