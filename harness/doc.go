@@ -21,4 +21,9 @@
 // refusals that leak nothing (V-FAIL-3, V-FAIL-4), observers that delay nothing
 // (V-COMP-3), and one record for each settlement. No effects from a backend
 // grant anything: the host's own permissions still decide (AHP-SEC-001).
+//
+// A host whose backends are reached over HTTP and are not trusted should silence
+// the standard logger (log.SetOutput) or send it where such text may go: net/http
+// writes there, past every option, when a peer sends bytes out of turn, and quotes
+// them (V-FAIL-4).
 package harness

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -19,6 +20,9 @@ func main() {
 	// what was begun is still cleaned up. Notify rather than Ignore, which child
 	// processes would inherit.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	// The HTTP library writes to the standard logger when a peer talks out of turn,
+	// and quotes it. What peers send is in no log of ours.
+	log.SetOutput(io.Discard)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
