@@ -234,15 +234,15 @@ func (c *psCall) where() psv {
 		r.block(fn)
 		r.vars["_"] = saved
 	} else {
-		pattern := ""
+		var pattern strings.Builder
 		for _, n := range []string{"value", "match", "like", "eq", "contains"} {
-			pattern += c.val(n).s
+			pattern.WriteString(c.val(n).s)
 		}
 		for _, v := range c.rest {
-			pattern += " " + v.text()
+			pattern.WriteString(" " + v.text())
 		}
 		if in.taint()&tEnv != 0 {
-			f.emit(Action{Kind: EnvFilter, Name: plain(pattern), Span: x.span, Command: x.cmd + 1})
+			f.emit(Action{Kind: EnvFilter, Name: plain(pattern.String()), Span: x.span, Command: x.cmd + 1})
 		}
 	}
 	out := psv{typ: in.typ, arr: in.arr, hash: in.hash}
