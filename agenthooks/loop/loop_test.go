@@ -577,6 +577,54 @@ func TestEvaluateOnlyGoesOnWithoutAContext(t *testing.T) {
 	closed(t, w, s, "") // nobody was asked
 }
 
+// TestBlockedTurnLeavesNoLabels: a turn that ends in a deny takes the labels of
+// all its data with it, of what was half way too (AH-5.4-2).
+func TestBlockedTurnLeavesNoLabels(t *testing.T) {
+	label := agenthooks.Verdict{Decision: agenthooks.DecisionAllow, ResultLabels: []string{"l"}}
+	for name, deny := range map[string]func(c *hookContext) bool{
+		"in the middle of a stream": func(c *hookContext) bool { return c.Text("response.content") == "aa bb " },
+		"at the second tool call":   func(c *hookContext) bool { return c.Text("tool_call.id") == "c2" },
+		"at output":                 func(c *hookContext) bool { return c.Point() == agenthooks.Output },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := host(t, agenthooks.Options{Interceptors: []agenthooks.Registration{{Namespace: "ns", Interceptor: agenthooks.InterceptorFunc(
+				func(_ context.Context, c *hookContext) (verdict, error) {
+					if deny(c) {
+						return verdict{}, nil // not valid: a reserved reason ends the turn
+					}
+					return label, nil
+				})}}})
+			n := 0
+			a, err := loop.New(loop.Options{Host: h, Incremental: true, OnHostError: loop.Terminate, Tools: []loop.Tool{echo},
+				Model: loop.ModelFunc(func(_ context.Context, r *loop.Request) (*loop.Reply, error) {
+					if n++; n == 1 {
+						return calls("c1", "c2"), nil
+					}
+					for _, p := range []string{"aa ", "bb "} {
+						if err := r.Piece(p); err != nil {
+							return nil, err
+						}
+					}
+					return text("aa bb cc"), nil
+				})})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := a.Open(t.Context(), agenthooks.SessionOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b *agenthooks.BlockedError
+			if _, err := s.Turn(t.Context(), loop.Text("hi")); !errors.As(err, &b) {
+				t.Fatal(err)
+			}
+			if l := s.Hooks().Labels("input/1", "response/1/1", "response/1/1/0", "response/1/1/1", "response/1/2", "output/1"); len(l) != 0 {
+				t.Errorf("left: %v", l)
+			}
+		})
+	}
+}
+
 // TestEvaluateOnlyNeverStops: what no context can hold is recorded as a deny,
 // and the action proceeds with it all the same (AH-8-2, AH-8-5).
 func TestEvaluateOnlyNeverStops(t *testing.T) {

@@ -21,6 +21,10 @@ import (
 func (t *turn) runTools(ctx context.Context, r *reply) ([]message, error) {
 	out := make([]message, len(r.ToolCalls))
 	data := make([]string, len(r.ToolCalls))
+	for i := range data {
+		data[i] = fmt.Sprintf("%s/%d", t.sources[len(t.sources)-1], i)
+	}
+	t.made = append(t.made, data...)
 	seen := map[string]bool{}
 	var grp errgroup.Group
 	grp.SetLimit(max(1, t.a.o.Parallel))
@@ -37,7 +41,6 @@ func (t *turn) runTools(ctx context.Context, r *reply) ([]message, error) {
 			fault = "id: repeated in one response"
 		}
 		seen[c.ID] = true
-		data[i] = fmt.Sprintf("%s/%d", t.sources[len(t.sources)-1], i)
 		grp.Go(func() error {
 			if stopped.Load() {
 				return nil

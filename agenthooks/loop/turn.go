@@ -35,7 +35,7 @@ type turn struct {
 	a        *Agent
 	messages []message
 	sources  []string     // names of the data that messages derives from
-	made     []string     // the ones of them that this turn made
+	made     []string     // names of all data that this turn has asked about
 	released string       // what left of the current model response
 	calls    atomic.Int64 // tool calls made
 	errs     atomic.Int64
@@ -76,6 +76,7 @@ func (s *Session) History() jsontext.Value { return array(s.history) }
 func (t *turn) run(ctx context.Context, in Message) (*Answer, error) {
 	e := agenthooks.External(in.Role, orNull(in.Content))
 	e.Data = numbered("input", t.s.turns)
+	t.made = append(t.made, e.Data)
 	em, err := t.emit(ctx, e)
 	if err != nil {
 		return nil, err
@@ -122,7 +123,6 @@ func (t *turn) emit(ctx context.Context, e agenthooks.Event) (*agenthooks.Emissi
 // keep notes that later data derives from the named data.
 func (t *turn) keep(data string) {
 	t.sources = append(slices.Clip(t.sources), data)
-	t.made = append(t.made, data)
 }
 
 // decode takes the value to proceed with. Where evaluate_only goes on with a
@@ -153,6 +153,7 @@ type reply struct {
 // respond makes one model call with its two points.
 func (t *turn) respond(ctx context.Context, data string) (*reply, error) {
 	t.released = ""
+	t.made = append(t.made, data)
 	e := agenthooks.BeforeModel(t.a.o.ModelID, array(t.messages))
 	e.Optional.RequestID, e.Optional.Tools = data, t.a.specs
 	em, err := t.emit(ctx, e)
@@ -276,6 +277,7 @@ func (t *turn) finish(ctx context.Context, content jsontext.Value) (jsontext.Val
 	}
 	e := agenthooks.Final(content)
 	e.Data = numbered("output", t.s.turns)
+	t.made = append(t.made, e.Data)
 	em, err := t.emit(ctx, e)
 	if err != nil {
 		return nil, err
