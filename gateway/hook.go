@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -129,9 +130,13 @@ func (g *Gateway) refuseFrame(ctx context.Context, c net.Conn, req *hookwire.Req
 	g.metrics.frames.WithLabelValues(frameResult(status)).Inc()
 	g.log.LogAttrs(ctx, slog.LevelWarn, "hook frame refused", slog.String("error", err.Error()))
 	if status == hookwire.StatusTooLarge && req != nil {
-		g.recordOversize(ctx, &req.Header)
 		if g.opts.Oversize == OversizePolicy {
-			status = hookwire.StatusInternal // the client's failure policy decides
+			// The client's failure policy decides, and the client's spool has the record:
+			// a refusal noted here would contradict it.
+			g.metrics.events.WithLabelValues(knownAgent(req.Header.Agent), "oversize").Inc()
+			status = hookwire.StatusInternal
+		} else {
+			g.recordOversize(ctx, &req.Header)
 		}
 	}
 	g.answer(c, &hookwire.Answer{Status: status}, true)
@@ -259,7 +264,7 @@ func (g *Gateway) decide(ctx context.Context, req *hookwire.Request, began time.
 	}
 }
 
-var errBudget = errors.New("the client's budget ended")
+var errBudget = fmt.Errorf("the client's budget ended: %w", context.DeadlineExceeded)
 
 // observe tells observers of an event that nobody can refuse.
 func (g *Gateway) observe(ctx context.Context, h *hookwire.Header, dec *native.Decoded) func() {

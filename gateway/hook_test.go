@@ -177,8 +177,12 @@ func TestOversizedPayloads(t *testing.T) {
 					t.Errorf("got %+v, want denied: %v", got, want)
 				}
 				want := 0
-				if event == "PreToolUse" {
+				if mode == gateway.OversizeRefuse && event == "PreToolUse" {
 					want = 1
+				}
+				// Where the client's policy decides, its own line is the only record.
+				if spool, err := os.ReadFile(hookwire.SpoolPath(o.Socket)); err != nil || len(spool) != hookwire.SpoolLineBytes {
+					t.Errorf("spool of %d bytes, error %v", len(spool), err)
 				}
 				sets := r.settlements()
 				if len(sets) != want || want == 1 && sets[0].Class != ahp.FailEvent {

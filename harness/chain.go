@@ -96,6 +96,9 @@ func (c *Call) over(now time.Time) ahp.FailureClass {
 		if why := c.stopped.Load(); why != nil && c.fault == nil {
 			c.fault = *why
 		}
+		if errors.Is(context.Cause(c.ctx), context.DeadlineExceeded) {
+			return ahp.FailDeadline // the caller's own budget, not a caller who left
+		}
 		return ahp.FailShutdown
 	}
 	if !now.Before(c.budgetEnd) {

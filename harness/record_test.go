@@ -36,7 +36,7 @@ func TestNoWayOutWithoutRecord(t *testing.T) {
 	}{
 		{name: "no objection", proceed: true},
 		{name: "caller gave up before", ctx: cancelled, class: ahp.FailShutdown},
-		{name: "caller's deadline passed", ctx: expired, class: ahp.FailShutdown},
+		{name: "caller's deadline passed", ctx: expired, class: ahp.FailDeadline},
 		{
 			name: "caller gives up meanwhile", class: ahp.FailShutdown,
 			ctx: func(ctx context.Context) context.Context {
