@@ -55,8 +55,11 @@ A result is no statement about the security of a host.`,
   holdpoint conform host --vectors vectors/ --harness 'python3 host.py' --report report.md`,
 		Args: cobra.NoArgs,
 		RunE: work(func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("vectors") && c.vectors == "" {
-				return usagef("--vectors: empty")
+			// An unset variable of a script must not judge another host, or nothing.
+			for _, name := range []string{"vectors", "golden", "harness", "report"} {
+				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+					return usagef("--%s: empty", name)
+				}
 			}
 			if c.timeout <= 0 {
 				return usagef("--timeout: %v is not more than zero", c.timeout)
