@@ -119,6 +119,8 @@ func TestOptionsAreRefusedWhole(t *testing.T) {
 		{"no failure policy", func(o *gateway.Options) { o.FailurePolicy = "" }, "failure policy"},
 		{"no audit", func(o *gateway.Options) { o.Audit = nil }, "audit: required"},
 		{"no choice about audit failures", func(o *gateway.Options) { o.OnAuditFailure = "" }, "audit on failure"},
+		{"negative drain", func(o *gateway.Options) { o.Drain = -1 }, "drain: the bound is negative"},
+		{"negative bytes", func(o *gateway.Options) { o.KeepBytes = -1 }, "bytes to keep"},
 		{"no choice about size", func(o *gateway.Options) { o.Oversize = "" }, "oversize"},
 		{"a folder without a reload mode", func(o *gateway.Options) { o.Policy.Dir = "/x" }, "reload"},
 		{"our own id", func(o *gateway.Options) { o.Hooks = []ahp.Backend{{ID: gateway.PolicyID}} }, gateway.PolicyID},

@@ -138,8 +138,20 @@ func (o Options) complete() (Options, error) {
 	if o.Oversize != OversizeRefuse && o.Oversize != OversizePolicy {
 		bad("oversize: %q, expected %s or %s", o.Oversize, OversizeRefuse, OversizePolicy)
 	}
-	if o.KeepFor < 0 || o.KeepBytes < 0 || o.MaxPayloadBytes < 0 || o.MaxConnections < 0 || o.Drain < 0 || o.FrameTimeout < 0 {
-		bad("a bound is negative")
+	for _, b := range []struct {
+		name string
+		is   int64
+	}{
+		{"audit: time to keep", int64(o.KeepFor)},
+		{"audit: bytes to keep", o.KeepBytes},
+		{"payload bytes", int64(o.MaxPayloadBytes)},
+		{"connections", int64(o.MaxConnections)},
+		{"drain", int64(o.Drain)},
+		{"frame timeout", int64(o.FrameTimeout)},
+	} {
+		if b.is < 0 {
+			bad("%s: the bound is negative", b.name)
+		}
 	}
 	if o.TCP != nil {
 		errs = append(errs, o.TCP.check())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -60,17 +61,12 @@ func NewDecider(src PolicySource) (*Decider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("policy engine: %w", err)
 	}
-	guard := slices.Clone(src.Guard)
-	if src.Dir != "" {
-		guard = append(guard, src.Dir)
-	}
 	d := &Decider{src: src, engine: engine, opts: facts.Options{
 		Home:            src.Home,
 		Roots:           src.Roots,
 		Dialect:         src.Dialect,
 		Env:             homeEnv(src.Home),
 		CaseInsensitive: runtime.GOOS == "darwin" || runtime.GOOS == "windows",
-		GuardPaths:      guard,
 	}}
 	if src.Disk {
 		d.opts.FS, d.opts.FSLimit = disk{}, diskLimit
@@ -99,8 +95,34 @@ func (d *Decider) Load() error {
 			return fmt.Errorf("secret detector: %w", err)
 		}
 	}
-	d.set.Store(&inForce{set: set, opts: d.opts})
+	d.opts.GuardPaths = d.guarded()
+	opts := d.opts
+	opts.Programs = set.Programs()
+	d.set.Store(&inForce{set: set, opts: opts})
 	return nil
+}
+
+// guarded lists the files and folders of the gate itself, each by its name and,
+// where that is a link or leads through one, by what it leads to. The files of a
+// policy folder may be links, too.
+func (d *Decider) guarded() []string {
+	list := slices.Clone(d.src.Guard)
+	if d.src.Dir != "" {
+		list = append(list, d.src.Dir)
+		// What cannot be read has been reported by whoever loads it.
+		files, _ := os.ReadDir(d.src.Dir)
+		for _, f := range files {
+			if f.Type()&os.ModeSymlink != 0 {
+				list = append(list, filepath.Join(d.src.Dir, f.Name()))
+			}
+		}
+	}
+	for _, name := range slices.Clone(list) {
+		if target, err := filepath.EvalSymlinks(name); err == nil && target != name {
+			list = append(list, target)
+		}
+	}
+	return list
 }
 
 // Set returns the policy in force.

@@ -115,7 +115,7 @@ func countProblems(err error) int {
 	return 1
 }
 
-// watchPolicy returns a watcher of the policy folder, its subfolders, and the
+// watchPolicy returns a watcher of the policy folder (see [watchTree]) and the
 // folder above, in which a whole policy folder can be swapped by a rename.
 func watchPolicy(dir string) (*fsnotify.Watcher, error) {
 	w, err := fsnotify.NewWatcher()
@@ -124,7 +124,7 @@ func watchPolicy(dir string) (*fsnotify.Watcher, error) {
 	}
 	err = w.Add(filepath.Dir(dir))
 	if err == nil {
-		err = watchTree(w, dir)
+		_, err = watchTree(w, dir)
 	}
 	if err != nil {
 		return nil, errors.Join(err, w.Close())
@@ -134,23 +134,39 @@ func watchPolicy(dir string) (*fsnotify.Watcher, error) {
 
 const maxWatchedFolders = 256
 
-// watchTree adds dir and the folders below it. Watching one twice is harmless.
-func watchTree(w *fsnotify.Watcher, dir string) error {
+// watchTree adds dir, the folders below it, and the folders of the files that
+// links in them lead to: [policy.Load] follows a link that is the folder itself
+// or one of its files. It returns these files, for the rest of their folders is
+// not of interest. Watching a folder twice is harmless.
+func watchTree(w *fsnotify.Watcher, dir string) (linked map[string]bool, err error) {
 	n := 0
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	add := func(folder string) error {
+		if n++; n > maxWatchedFolders {
+			return fs.SkipAll
+		}
+		return w.Add(folder)
+	}
+	linked = map[string]bool{}
+	// With a separator behind it the walk starts in the folder, not at a link to it.
+	err = filepath.WalkDir(dir+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil // gone meanwhile: its parent's watch tells when it is back
 		case err != nil:
 			return err
-		case !d.IsDir():
+		case d.IsDir():
+			return add(filepath.Clean(path))
+		case d.Type()&fs.ModeSymlink == 0:
 			return nil
 		}
-		if n++; n > maxWatchedFolders {
-			return fs.SkipAll
+		target, err := filepath.EvalSymlinks(path)
+		if err != nil || linked[target] {
+			return nil // a dangling link is the loader's to refuse
 		}
-		return w.Add(path)
+		linked[target] = true
+		return add(filepath.Dir(target))
 	})
+	return linked, err
 }
 
 // reloadLoop loads the policy when asked, or when its folder was quiet for
@@ -158,9 +174,17 @@ func watchTree(w *fsnotify.Watcher, dir string) error {
 func (g *Gateway) reloadLoop(ctx context.Context) error {
 	var events chan fsnotify.Event
 	var watchErrs chan error
+	linked := map[string]bool{} // what [watchTree] returned last
+	watchAll := func() {
+		var err error
+		if linked, err = watchTree(g.watcher, g.opts.Policy.Dir); err != nil {
+			g.log.LogAttrs(ctx, slog.LevelWarn, "policy folder cannot be watched whole", slog.String("error", err.Error()))
+		}
+	}
 	if g.watcher != nil {
 		defer func() { _ = g.watcher.Close() }() // again in Close, which reports it
 		events, watchErrs = g.watcher.Events, g.watcher.Errors
+		watchAll()
 	}
 	quiet := time.NewTimer(Debounce)
 	quiet.Stop()
@@ -177,7 +201,7 @@ func (g *Gateway) reloadLoop(ctx context.Context) error {
 				events = nil
 				continue
 			}
-			if ev.Op == fsnotify.Chmod || !within(g.opts.Policy.Dir, ev.Name) {
+			if ev.Op == fsnotify.Chmod || !within(g.opts.Policy.Dir, ev.Name) && !linked[ev.Name] {
 				continue
 			}
 			quiet.Reset(Debounce)
@@ -190,9 +214,7 @@ func (g *Gateway) reloadLoop(ctx context.Context) error {
 			g.log.LogAttrs(ctx, slog.LevelWarn, "watch of the policy folder reported an error", slog.String("error", err.Error()))
 			quiet.Reset(Debounce)
 		case <-quiet.C:
-			if err := watchTree(g.watcher, g.opts.Policy.Dir); err != nil {
-				g.log.LogAttrs(ctx, slog.LevelWarn, "policy folder cannot be watched whole", slog.String("error", err.Error()))
-			}
+			watchAll()
 			g.load(ctx, TriggerWatch)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/audit"
 	"github.com/holdpoint/holdpoint/gateway"
 	"github.com/holdpoint/holdpoint/hookwire"
@@ -122,5 +123,80 @@ func TestABrokenEditKeepsTheLastGoodPolicy(t *testing.T) {
 				t.Errorf("digests of the settlements do not follow the policy: %d", len(sets))
 			}
 		})
+	}
+}
+
+// A policy folder that is a link, as people who keep their settings in one
+// repository have it, and a file in it that is one, are read again like any other.
+func TestLinkedPoliciesAreReadAgain(t *testing.T) {
+	for _, what := range []string{"folder", "file"} {
+		t.Run(what, func(t *testing.T) {
+			base := shortDir(t)
+			real := filepath.Join(base, "settings", "policy")
+			if err := os.MkdirAll(real, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			writePolicy(t, real, policyDeploy)
+			o := options(t)
+			o.Policy.Dir = filepath.Join(base, "config", "policy")
+			link, target := o.Policy.Dir, real
+			if what == "file" {
+				link, target = filepath.Join(o.Policy.Dir, "rules.yaml"), filepath.Join(real, "rules.yaml")
+			}
+			if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(target, link); err != nil {
+				t.Skip(err)
+			}
+			o.Reload = gateway.ReloadAuto
+			r := start(t, o)
+			for _, reason := range []string{"Ask somebody.", "Ask somebody else."} {
+				first := r.Decider().Digest()
+				writePolicy(t, real, strings.ReplaceAll(policyDeploy, "Deployments are for people.", reason))
+				r.until("the edit is seen: "+reason, func() bool { return r.Decider().Digest() != first })
+			}
+		})
+	}
+}
+
+// Where a link of the policy folder leads to is as much part of the gate as the
+// folder itself.
+func TestLinkedPoliciesAreGuarded(t *testing.T) {
+	base, err := filepath.EvalSymlinks(shortDir(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, real, other := filepath.Join(base, "policy"), filepath.Join(base, "real"), filepath.Join(base, "other")
+	for _, d := range []string{real, other} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writePolicy(t, real, policyDeploy)
+	if err := os.WriteFile(filepath.Join(other, "more.yaml"), []byte("version: 1\npacks: [default]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range map[string]string{dir: real, filepath.Join(real, "more.yaml"): filepath.Join(other, "more.yaml")} {
+		if err := os.Symlink(target, link); err != nil {
+			t.Skip(err)
+		}
+	}
+	d, err := gateway.NewDecider(gateway.PolicySource{Dir: dir, Home: "/home/dev", Disk: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{
+		filepath.Join(dir, "rules.yaml"), filepath.Join(real, "rules.yaml"), filepath.Join(real, "new.yaml"),
+		filepath.Join(dir, "more.yaml"), filepath.Join(other, "more.yaml"),
+	} {
+		ev := &ahp.Event{
+			ID: "e", Source: "urn:test", Type: ahp.ToolBefore, Session: ahp.Session{ID: "s", CWD: "/home/dev/repo", WorkspaceRoots: []string{"/home/dev/repo", base}},
+			Tool: &ahp.Tool{CallID: "c", Name: "Bash", Kind: ahp.KindShell, Input: []byte(`{"command":"echo x > ` + file + `"}`)},
+		}
+		dec, _, err := d.Decide(t.Context(), ev)
+		if err != nil || dec.Rule != "guard.tamper" {
+			t.Errorf("writing %s: %q, error %v; want guard.tamper", strings.TrimPrefix(file, base), dec.Rule, err)
+		}
 	}
 }
