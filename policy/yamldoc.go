@@ -83,6 +83,9 @@ func (d *document) yamlError(err error) {
 		d.failAt(1, 1, "", "file is empty, want a mapping")
 		return
 	}
+	if line >= 1 && line <= len(d.lines) && strings.HasPrefix(strings.TrimLeft(d.lines[line-1], " "), "\t") {
+		msg = "a tab, indent with spaces"
+	}
 	d.failAt(line, max(col, 1), "", "not well-formed YAML: %s", msg)
 }
 
@@ -98,7 +101,7 @@ func (d *document) plain(n *yaml.Node, depth int) {
 	case n.Anchor != "":
 		d.fail(n, "", "anchors are not supported")
 	case n.Style&yaml.TaggedStyle != 0:
-		d.fail(n, "", "tags are not supported")
+		d.fail(n, "", "tags are not supported; quote a text that starts with !")
 	}
 	for _, c := range n.Content {
 		d.plain(c, depth+1)

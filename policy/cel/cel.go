@@ -260,7 +260,7 @@ func (c *compiler) suggest(m string) string {
 			return m + "; did you mean " + s + "?"
 		}
 	}
-	if rest, ok := strings.CutPrefix(m, "undeclared reference to '"); ok {
+	if rest, ok := strings.CutPrefix(m, "undeclared reference to '"); ok && !strings.Contains(m, "did you mean") {
 		name, _, _ := strings.Cut(rest, "'")
 		all := []string{"lists"}
 		for _, r := range policy.FactRoots() {

@@ -148,7 +148,7 @@ func TestCompileErrors(t *testing.T) {
 	}{
 		{`hazard("git.force_pus")`, 1, 8, `did you mean "git.force_push"?`},
 		{"tool.kind == \"shell\" &&\n  tool.nmae == \"x\"", 2, 7, `undefined field 'nmae'; did you mean name?`},
-		{`tol.name == "x"`, 1, 1, `did you mean tool?`},
+		{`tol.name == "x"`, 1, 1, `did you mean 'tool'?`},
 		{`hazard(1)`, 1, 7, `no matching overload`},
 		{`tool.kind == "shel"`, 1, 14, `"shel" is no value of Tool.kind; did you mean "shell"?`},
 		{`files.exists(f, f.op in ["read", "wirte"])`, 1, 34, `did you mean "write"?`},
