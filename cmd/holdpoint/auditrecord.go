@@ -133,11 +133,14 @@ func describe(r *audit.Record) (outcome string, st style, took, why string) {
 
 // deniedWhy says by whom and why an operation was refused.
 func deniedWhy(rec *settle.Record) string {
-	by := cmp.Or(rec.By, "nobody asked")
 	if rec.Decision == settle.DecisionSynthetic {
-		return fmt.Sprintf("no usable answer from %s: %s", by, cmp.Or(string(rec.Class), "unknown"))
+		class := cmp.Or(string(rec.Class), "unknown")
+		if rec.By == "" {
+			return "by the gateway itself: " + class
+		}
+		return fmt.Sprintf("no usable answer from %s: %s", rec.By, class)
 	}
-	why := "by " + by
+	why := "by " + cmp.Or(rec.By, "nobody")
 	switch {
 	case len(rec.Rules) > 0:
 		why += " (" + rec.Rules[0] + ")"

@@ -318,7 +318,7 @@ func (d *doctor) run(ctx context.Context, agent, state, bin, socket, policy, fal
 	case state == "up" && !refused:
 		d.add(checkOK, state, agent, "a harmless command is answered: the agent goes on", "")
 	case state == "up" && strings.Contains(stderr.String(), ahp.GenericDenial):
-		d.add(checkFail, state, agent, "the gateway listens and gives no usable answer in time", "look at its log")
+		d.add(checkFail, state, agent, "the gateway listens, and it or a backend behind it gives no usable answer in time", "look at its log")
 	case state == "up":
 		d.add(checkWarn, state, agent, "a harmless command (true) is refused: "+cut(strings.TrimSpace(stderr.String()), 200), "is that what the policy means?")
 	case refused:
