@@ -130,7 +130,7 @@ func process(t testing.TB, how string) *ctk.ProcessHost {
 		t.Fatal(err)
 	}
 	grace := 100 * time.Millisecond
-	if how == "reference" {
+	if how == "reference" || how == "leaves" {
 		grace = 10 * time.Second // it ends by itself
 	}
 	h, err := ctk.Process(ctk.ProcessOptions{Command: []string{exe}, Env: append(os.Environ(), hostile+"="+how), Grace: grace})
