@@ -53,9 +53,7 @@ func hidden(r rune) bool {
 		return r == 0xad
 	case unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs):
 		return true
-	case r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x2800:
-		return true
-	case unicode.Is(unicode.Variation_Selector, r):
+	case r == 0x2800, unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
 		return true
 	}
 	return false

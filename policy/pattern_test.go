@@ -213,6 +213,7 @@ func TestEscape(t *testing.T) {
 		{"tag\U000e0041", 0, `tag\U000e0041`},
 		{"bad \xff byte", 0, `bad \xff byte`},
 		{"soft\u00adhyphen \u3164", 0, `soft\u00adhyphen \u3164`},
+		{"joined\u034f \u2800", 0, `joined\u034f \u2800`},
 		{"12345678", 8, "12345678"},
 		{"123456789", 8, "12345…"},
 		{"ääääää", 8, "ää…"},

@@ -76,7 +76,8 @@ func plain(s string) bool {
 
 // hidden reports whether r can move, hide or break the text around it. It covers
 // Cc, Cf (bidirectional controls, zero-width characters, tags), line and
-// paragraph separators, the supplementary variation selectors, and private use.
+// paragraph separators, variation selectors, fillers that are letters by class
+// only, what Unicode says to leave out when it is not known, and private use.
 func hidden(r rune) bool {
 	if r < 0x20 || r == 0x7f {
 		return true
@@ -84,8 +85,8 @@ func hidden(r rune) bool {
 	if r < 0x7f {
 		return false
 	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) ||
-		r >= 0xe0100 && r <= 0xe01ef
+	return r == 0x2800 || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co,
+		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
 func hex(v uint64, width int) string {

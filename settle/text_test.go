@@ -16,6 +16,7 @@ func TestOneLine(t *testing.T) {
 		{"line breaks", "a\nb\r\nc\td", `a\nb\r\nc\td`},
 		{"escape sequence", "\x1b[31mred\x1b[0m\x07", `\u001b[31mred\u001b[0m\u0007`},
 		{"c1 and delete", "a\u009bb\u007f", `a\u009bb\u007f`},
+		{"fillers", "a\u034fb\u3164c\u2800d\ufe0fe", `a\u034fb\u3164c\u2800d\ufe0fe`},
 		{"bidirectional", "rm \u202etxt.exe\u2069", `rm \u202etxt.exe\u2069`},
 		{"zero width and separators", "a\u200bb\u2028c\ufeff", `a\u200bb\u2028c\ufeff`},
 		{"tags", "a\U000e0041", `a\U000e0041`},

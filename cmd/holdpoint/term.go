@@ -75,7 +75,8 @@ func printable(s string) string {
 }
 
 func unsafeRune(r rune) bool {
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs) || r == unicode.ReplacementChar
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs,
+		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) || r == 0x2800 || r == unicode.ReplacementChar
 }
 
 // cut shortens s to at most n columns, counting one for each character, and

@@ -15,6 +15,7 @@ func TestPrintable(t *testing.T) {
 		{"a\tb\nc\rd", `a\tb\nc\rd`},
 		{"rm \u202egnp.exe", `rm \u202egnp.exe`},
 		{"zero\u200bwidth", `zero\u200bwidth`},
+		{"fill\u3164\u034f\u2800\ufe0f", `fill\u3164\u034f\u2800\ufe0f`},
 		{"bad \xff byte", `bad \xff byte`},
 		{"tag \U000e0041", `tag \U000e0041`},
 		{"", ""},
