@@ -37,6 +37,15 @@ func (r *reader) err() error { return errors.Join(r.errs...) }
 // A field reads one member.
 type field func(v any, ptr string)
 
+// anyOther is the name under which fields of [reader.object] take the members that
+// no other field takes: where the public schema leaves an object open, a vector may
+// hold notes of its own. Assertions and scripts are never open, or a misspelled one
+// would pass by asserting nothing.
+const anyOther = "*"
+
+// note takes a member that means nothing here.
+func note(any, string) {}
+
 // object reads an object that holds no other members than fields.
 func (r *reader) object(v any, ptr string, fields map[string]field, required ...string) bool {
 	o, ok := v.(map[string]any)
@@ -51,7 +60,11 @@ func (r *reader) object(v any, ptr string, fields map[string]field, required ...
 	}
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		at := ptr + "/" + escape(name)
-		if read := fields[name]; read != nil {
+		read := fields[name]
+		if read == nil {
+			read = fields[anyOther]
+		}
+		if read != nil {
 			read(o[name], at)
 		} else {
 			r.fail(at, "found an unknown member, expected one of %s", strings.Join(slices.Sorted(maps.Keys(fields)), ", "))

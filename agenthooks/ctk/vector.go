@@ -177,7 +177,8 @@ const faultProvider = "ctk-fault"
 
 // ParseVector reads one vector. File names it in messages. The grammar is
 // closed: a member or a value that the kit does not know is an error, because
-// an assertion that nobody checks would pass (AH 13.2).
+// an assertion that nobody checks would pass (AH 13.2). Only where the public schema
+// leaves the parts of a scenario open are further members taken, and mean nothing.
 func ParseVector(file string, text []byte) (*Vector, error) {
 	tree, err := parse(text)
 	if err != nil {
@@ -303,6 +304,7 @@ func (r *reader) input(v any, ptr string) (in Input) {
 	r.object(v, ptr, map[string]field{
 		"content": func(x any, _ string) { in.Content = textOf(x) },
 		"role":    func(x any, ptr string) { in.Role = one(r, x, ptr, "user", "system", "external") },
+		anyOther:  note,
 	}, "content", "role")
 	return in
 }
@@ -323,6 +325,7 @@ func (r *reader) scenario(v any, ptr string) (s Scenario) {
 			r.array(x, ptr, func(x any, ptr string) {
 				r.object(x, ptr, map[string]field{
 					"respond": func(x any, ptr string) { s.Model = append(s.Model, r.respond(x, ptr)) },
+					anyOther:  note,
 				}, "respond")
 			})
 		},
@@ -341,10 +344,12 @@ func (r *reader) tool(v any, ptr string) (t ToolSpec) {
 					"when_args": func(x any, ptr string) { b.WhenArgs = r.opaque(x, ptr) },
 					"return":    func(x any, _ string) { b.Return = textOf(x) },
 					"is_error":  func(x any, ptr string) { b.IsError = r.boolean(x, ptr) },
+					anyOther:    note,
 				}, "return")
 				t.Behavior = append(t.Behavior, b)
 			})
 		},
+		anyOther: note,
 	}, "name", "behavior")
 	return t
 }
@@ -366,9 +371,10 @@ func (r *reader) respond(v any, ptr string) (m Respond) {
 			r.array(x, ptr, func(x any, ptr string) {
 				var c agenthooks.ToolCall
 				r.object(x, ptr, map[string]field{
-					"id":   func(x any, ptr string) { c.ID = r.str(x, ptr) },
-					"name": func(x any, ptr string) { c.Name = r.str(x, ptr) },
-					"args": func(x any, ptr string) { c.Args = r.opaque(x, ptr) },
+					"id":     func(x any, ptr string) { c.ID = r.str(x, ptr) },
+					"name":   func(x any, ptr string) { c.Name = r.str(x, ptr) },
+					"args":   func(x any, ptr string) { c.Args = r.opaque(x, ptr) },
+					anyOther: note,
 				}, "id", "name", "args")
 				m.ToolCalls = append(m.ToolCalls, c)
 			})
@@ -380,6 +386,7 @@ func (r *reader) respond(v any, ptr string) (m Respond) {
 			}
 		},
 		"stream_truncated": func(x any, ptr string) { m.Truncated = r.boolean(x, ptr) },
+		anyOther:           note,
 	}, "content", "tool_calls", "finish_reason")
 	if ok && m.Stream != nil && !m.Truncated && content != strings.Join(m.Stream, "") {
 		r.fail(ptr+"/stream", "the pieces do not make the content")
