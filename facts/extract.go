@@ -272,7 +272,7 @@ func (x *extractor) mcp(t *ahp.Tool) {
 func (x *extractor) shellOptions() shell.Options {
 	return shell.Options{
 		CWD: x.folder, Roots: x.f.Session.Roots, Home: x.o.Home, Env: x.o.Env, TempDirs: x.o.TempDirs,
-		FS: x.o.FS, FSLimit: x.o.FSLimit, CaseInsensitive: x.o.CaseInsensitive, Limits: x.o.ShellLimits,
+		FS: x.o.FS, FSLimit: x.o.FSLimit, CaseInsensitive: x.o.CaseInsensitive, Programs: x.o.Programs, Limits: x.o.ShellLimits,
 	}
 }
 

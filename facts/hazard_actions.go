@@ -46,7 +46,7 @@ func (h *hazardFinder) action(a *shell.Action) {
 	case shell.PushLease:
 		// Plain force beside a lease switches the check off.
 		for i := range h.r.Actions {
-			if b := &h.r.Actions[i]; b.Kind == shell.PushForce && b.Command == a.Command {
+			if b := &h.r.Actions[i]; b.Kind == shell.PushForce && b.Command == a.Command && !b.Added {
 				return
 			}
 		}

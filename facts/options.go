@@ -39,6 +39,10 @@ type Options struct {
 	// say. Unknown means that the dialect is assumed and marked so.
 	Dialect shell.Dialect
 
+	// Programs extends what is known of programs. Nil means the table of [shell]
+	// alone. A policy has its own: policy.Set.Programs.
+	Programs *shell.Programs
+
 	// ShellLimits bounds the analysis of one command line.
 	ShellLimits shell.Limits
 

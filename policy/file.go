@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/shell"
 )
 
 // The layers of a policy.
@@ -30,6 +31,8 @@ type file struct {
 	allow       Allow
 	rules       []*ruleNode
 	overrides   []override
+	programs    *shell.Programs
+	programsAt  *yaml.Node
 }
 
 type packRef struct {
@@ -107,6 +110,7 @@ func parseFile(name, layer string, data []byte) *file {
 		},
 		"rules":    func(n *yaml.Node, ptr string) { f.parseRules(n, ptr) },
 		"override": func(n *yaml.Node, ptr string) { f.parseOverrides(n, ptr) },
+		"programs": func(n *yaml.Node, ptr string) { f.parsePrograms(n, ptr) },
 	}
 	d.object(root, "", members, "version")
 	for _, r := range f.rules {

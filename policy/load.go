@@ -214,6 +214,8 @@ func join(files []*file, o Options) (*Set, []*Problem) {
 		}
 	}
 
+	set.programs = joinPrograms(files)
+
 	compiler, err := o.Engine.Compiler(lists)
 	if err != nil {
 		p := &Problem{Message: err.Error()}
@@ -355,8 +357,8 @@ func (f *file) compileError(n *ruleNode, err error) {
 	}
 }
 
-// digest names the content of a set: engine, rules in order, lists. Where a rule
-// was written is left out.
+// digest names the content of a set: engine, rules in order, lists, what it
+// teaches of programs. Where a rule was written is left out.
 func digest(s *Set, lists map[string][]string) (string, error) {
 	type rule struct {
 		Name     string   `json:"name"`
@@ -371,11 +373,12 @@ func digest(s *Set, lists map[string][]string) (string, error) {
 		Allow    Allow    `json:"allow"`
 	}
 	content := struct {
-		Format int                 `json:"format"`
-		Engine string              `json:"engine"`
-		Lists  map[string][]string `json:"lists"`
-		Rules  []rule              `json:"rules"`
-	}{Format: 1, Engine: s.engine, Lists: lists}
+		Format   int                 `json:"format"`
+		Engine   string              `json:"engine"`
+		Lists    map[string][]string `json:"lists"`
+		Programs string              `json:"programs,omitzero"`
+		Rules    []rule              `json:"rules"`
+	}{Format: 1, Engine: s.engine, Lists: lists, Programs: s.programs.Text()}
 	for _, r := range s.rules {
 		content.Rules = append(content.Rules, rule{
 			r.Name, r.When, r.Effect, r.Mode, r.Enabled, r.Reason, r.Hint, r.Code, r.Severity, r.allow,

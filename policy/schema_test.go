@@ -25,6 +25,10 @@ func TestSchemaAgreesWithLoader(t *testing.T) {
 		ok         bool
 	}{
 		{"minimal", "version: 1\n", true},
+		{"programs", "version: 1\nprograms: |\n  prog ship\n    flags --prod\n    act infra.destroy if --prod\n", true},
+		{"programs are a list", "version: 1\nprograms: [ship]\n", false},
+		{"programs empty", "version: 1\nprograms: ' '\n", false},
+		{"programs too long", "version: 1\nprograms: |\n" + strings.Repeat("  #"+long(997)+"\n", 263), false},
 		{"all keys", "version: 1\nname: team\ndescription: ours\nmode: shadow\npacks: [default]\nlists: {hosts: [a.com]}\nallow: {paths: [/x/**], hosts: [a.com], commands: [git push ...]}\noverride:\n  net.listen: {enabled: false, effect: flag, mode: shadow, severity: low, reason: r, hint: h, allow: {hosts: [a.com]}}\nrules:\n" + rule("a", "true", "flag") + "    mode: enforce\n    hint: h\n    code: com.example.a\n    severity: critical\n    enabled: false\n    allow: {commands: [git ...]}\n", true},
 		{"pack with mode", "version: 1\npacks: [{name: default, mode: shadow}]\n", true},
 		{"no packs", "version: 1\npacks: []\n", true},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdpoint/holdpoint/facts"
+	"github.com/holdpoint/holdpoint/shell"
 )
 
 // A Set is a loaded policy. It is immutable and safe for concurrent use; a
@@ -17,6 +18,8 @@ type Set struct {
 	allow  Allow // of the whole policy
 	digest string
 	engine string
+
+	programs *shell.Programs
 
 	secrets bool
 	always  []int         // rules that are evaluated for every event
@@ -104,7 +107,7 @@ func (s *Set) index() {
 }
 
 // Digest identifies the loaded content: sha256: and hex. Two policies that hold
-// the same rules in the same order have one digest, whatever their files are
+// the same rules in the same order, and teach the same of programs, have one digest, whatever their files are
 // called and however they are laid out.
 func (s *Set) Digest() string { return s.digest }
 
@@ -117,6 +120,11 @@ func (s *Set) Rules() []Rule {
 	}
 	return out
 }
+
+// Programs returns what the policy teaches of programs, for
+// [facts.Options.Programs]: rules must be given facts that were extracted with
+// it. Nil when it teaches none.
+func (s *Set) Programs() *shell.Programs { return s.programs }
 
 // NeedsSecrets reports whether any enabled rule reads secrets. When it does
 // not, [facts.Options.Secrets] can stay nil.

@@ -64,8 +64,8 @@ func (r *TestReport) WriteText(w io.Writer) error {
 }
 
 // Test runs the cases in the *_test.yaml files of dir against s. base completes
-// the options of the facts; the cases name their own home, roots and shell. The
-// error says why the folder could not be read; a case that fails is no error.
+// the options of the facts; the cases name their own home, roots and shell, and
+// the programs are those of s. The error says why the folder could not be read; a case that fails is no error.
 func Test(ctx context.Context, dir string, s *Set, base facts.Options) (*TestReport, error) {
 	return TestFS(ctx, os.DirFS(dir), s, base)
 }
@@ -339,7 +339,7 @@ func (c *testCase) run(ctx context.Context, s *Set, base facts.Options) TestResu
 		return fail("event: %v", err)
 	}
 	o := base
-	o.Home, o.Dialect = c.home, shell.Dialect(c.shell)
+	o.Home, o.Dialect, o.Programs = c.home, shell.Dialect(c.shell), s.Programs()
 	f, err := facts.Extract(ctx, ev, o)
 	if err != nil {
 		return fail("facts: %v", err)

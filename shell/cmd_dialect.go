@@ -15,6 +15,9 @@ func (m *machine) runDialect(text string) {
 		m.runPOSIX(text)
 	}
 	m.drainAll()
+	if m.opts.Programs != nil {
+		m.finishAdded()
+	}
 	if m.win {
 		m.finishWindows()
 	}

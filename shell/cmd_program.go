@@ -49,7 +49,7 @@ func (f *frame) program(all []value, env []Assignment, at Span) value {
 		all[0] = all[0].with(base)
 	default:
 		s := strings.ReplaceAll(name.s, `\`, "/")
-		known := commandLike(base)
+		known := m.commandLike(base)
 		switch low := strings.ToLower(s); {
 		case strings.HasSuffix(low, ".bat") || strings.HasSuffix(low, ".cmd"):
 			if known && !strings.Contains(s, "/") {

@@ -243,6 +243,14 @@ func (f *frame) emit(a Action) int {
 		m.breach("nodes", a.Span)
 		return len(m.res.Actions) - 1
 	}
+	f.complete(&a)
+	m.res.Actions = append(m.res.Actions, a)
+	return len(m.res.Actions) - 1
+}
+
+// complete fills in what the frame knows of an action.
+func (f *frame) complete(a *Action) {
+	m := f.m
 	if a.Command == 0 {
 		a.Command = len(m.res.Commands) - 1
 	} else {
@@ -256,8 +264,6 @@ func (f *frame) emit(a Action) int {
 	if a.Certainty == Possible && !f.weak && !a.Path.Unresolved {
 		a.Certainty = Certain
 	}
-	m.res.Actions = append(m.res.Actions, a)
-	return len(m.res.Actions) - 1
 }
 
 // readFile reads a file: records it and gives what is known of the content.

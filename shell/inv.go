@@ -105,6 +105,9 @@ func (x *inv) dispatch() value {
 		}
 	}
 	out := x.run()
+	if m.opts.Programs != nil {
+		x.gain()
+	}
 	if out.from == 0 {
 		out.from = x.cmd + 1
 	}
@@ -161,7 +164,7 @@ func (x *inv) run() value {
 		return value{}
 	}
 	if h := handler(x.name); h != nil {
-		x.spec = specFor(x.name)
+		x.spec = x.f.m.specFor(x.name)
 		if x.spec != nil {
 			x.parse(x.spec)
 		}
@@ -170,7 +173,7 @@ func (x *inv) run() value {
 		}
 		return h(x)
 	}
-	if s := specFor(x.name); s != nil {
+	if s := x.f.m.specFor(x.name); s != nil {
 		x.parse(s)
 		return x.runSpec()
 	}
@@ -237,7 +240,7 @@ func (x *inv) dynamic() value {
 	f.m.undecided(CommandDynamic, v.s, v.t&(tNet|tPeer|tDecoded) == 0, x.cmd, x.span)
 	// An unknown word in front of a known command is most often a prefix that
 	// may be empty, such as $SUDO.
-	if len(x.args) > 1 && x.args[1].known() && commandLike(x.args[1].s) {
+	if len(x.args) > 1 && x.args[1].known() && f.m.commandLike(x.args[1].s) {
 		y := &inv{f: f.under("…"), args: x.args[1:], span: x.span}
 		y.f.weak = true
 		return y.dispatch()
@@ -291,9 +294,9 @@ var globTargets = []string{
 }
 
 // commandLike reports whether name is a program that the table or code knows.
-func commandLike(name string) bool {
+func (m *machine) commandLike(name string) bool {
 	n := baseName(name)
-	return n != "" && (handler(n) != nil || inTable(n))
+	return n != "" && (handler(n) != nil || m.knows(n))
 }
 
 // unknownProgram looks for a known command among the arguments of a program
@@ -373,7 +376,7 @@ func (x *inv) localProgram(v value) value {
 		return unknownVal(tCmd)
 	}
 	if isRoutineBin(p.Abs) {
-		if h := baseName(p.Abs); handler(h) != nil || inTable(h) {
+		if h := baseName(p.Abs); handler(h) != nil || f.m.knows(h) {
 			y := &inv{f: f, args: append([]value{lit(h)}, x.args[1:]...), span: x.span, noFunc: true}
 			return y.dispatch()
 		}
@@ -696,7 +699,10 @@ func (x *inv) operands() {
 	}
 }
 
-func (x *inv) applyRoles(roles []string, pos []value) {
+func (x *inv) applyRoles(roles []string, pos []value) { eachRole(roles, pos, x.role) }
+
+// eachRole calls do for each operand that has a role.
+func eachRole(roles []string, pos []value, do func(string, value)) {
 	star := -1
 	for i, r := range roles {
 		if strings.HasSuffix(r, "*") {
@@ -718,7 +724,7 @@ func (x *inv) applyRoles(roles []string, pos []value) {
 			role = strings.TrimSuffix(roles[star], "*")
 		}
 		if role != "" && role != "none" {
-			x.role(role, v)
+			do(role, v)
 		}
 	}
 }

@@ -197,7 +197,7 @@ func (x *inv) wrapped(leaf *spec) value {
 			pos = pos[1:]
 		}
 	case "bwrap", "proot":
-		for len(pos) > 0 && !commandLike(pos[0].s) {
+		for len(pos) > 0 && !x.f.m.commandLike(pos[0].s) {
 			pos = pos[1:]
 		}
 	}

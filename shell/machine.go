@@ -35,6 +35,7 @@ type machine struct {
 	gitRemotes map[string]bool
 	win        bool    // paths are those of Windows
 	given      Options // as the caller gave them
+	added      added   // by entries that extend the table
 }
 
 // frame is the state of one shell: what a subshell would copy.

@@ -989,10 +989,10 @@ func (x *inv) otherInterpreter(args []value) value {
 		for i, a := range args {
 			if a.s == "-jar" && i+1 < len(args) {
 				name := strings.TrimSuffix(baseName(args[i+1].s), ".jar")
-				if j := strings.IndexByte(name, '-'); j > 0 && !inTable(name) {
+				if j := strings.IndexByte(name, '-'); j > 0 && !f.m.knows(name) {
 					name = name[:j]
 				}
-				if inTable(name) {
+				if f.m.knows(name) {
 					y := &inv{f: f.under("java"), args: append([]value{lit(name)}, args[i+2:]...), span: x.span, noFunc: true}
 					return y.dispatch()
 				}
@@ -1071,7 +1071,7 @@ func shellishCall(code string) string {
 }
 
 func (x *inv) specOr() value {
-	if s := specFor(x.name); s != nil {
+	if s := x.f.m.specFor(x.name); s != nil {
 		x.parse(s)
 		return x.filter()
 	}
@@ -1132,7 +1132,7 @@ func (x *inv) pythonModule(name string, rest []value) value {
 			}
 			return unknownVal(tCmd)
 		}
-		if handler(prog) != nil || inTable(prog) {
+		if handler(prog) != nil || f.m.knows(prog) {
 			y := &inv{f: f.under(x.name), args: append([]value{lit(prog)}, rest...), span: x.span, noFunc: true}
 			return y.dispatch()
 		}

@@ -30,7 +30,7 @@ func riskyTarget(name string) bool {
 func (x *inv) project() value {
 	f, m := x.f, x.f.m
 	if x.spec == nil {
-		if s := specFor(x.name); s != nil {
+		if s := m.specFor(x.name); s != nil {
 			x.parse(s)
 		}
 	}
@@ -136,7 +136,7 @@ func (x *inv) project() value {
 				y := &inv{f: g, args: append([]value{lit("python")}, p.pos...), span: x.span, noFunc: true}
 				return y.dispatch()
 			}
-			if handler(baseName(name)) == nil && !inTable(baseName(name)) && strings.IndexByte(name, '/') < 0 && x.name != "mix" {
+			if handler(baseName(name)) == nil && !m.knows(baseName(name)) && strings.IndexByte(name, '/') < 0 && x.name != "mix" {
 				m.undecided(TargetOpaque, x.name+" run "+name, riskyTarget(name), x.cmd, x.span)
 			}
 			y := &inv{f: g, args: p.pos, span: x.span, noFunc: true}
@@ -489,7 +489,7 @@ func (x *inv) runPackage(pos []value) {
 	case "@cloudflare/wrangler":
 		bare = "wrangler"
 	}
-	if handler(bare) != nil || inTable(bare) {
+	if handler(bare) != nil || x.f.m.knows(bare) {
 		y := &inv{f: f.under(x.name), args: append([]value{pos[0].with(bare)}, pos[1:]...), span: x.span, noFunc: true}
 		y.dispatch()
 		return

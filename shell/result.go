@@ -207,7 +207,10 @@ type Action struct {
 	// an exit status do.
 	Quiet bool
 	// Dry is set for a dry run: nothing happens.
-	Dry       bool
+	Dry bool
+	// Added is set when only an entry that adds to a known program says so
+	// ([ParseTightening]).
+	Added     bool
 	Certainty Certainty
 	Span      Span
 	// Command is the index in Result.Commands, or -1.

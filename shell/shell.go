@@ -35,6 +35,8 @@ type Options struct {
 	FSLimit time.Duration
 	// CaseInsensitive compares paths without case, as macOS and Windows do.
 	CaseInsensitive bool
+	// Programs extends the table of programs. Nil means the table alone.
+	Programs *Programs
 	// Limits bounds the work. Zero fields mean the defaults.
 	Limits Limits
 }

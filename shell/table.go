@@ -2,9 +2,7 @@ package shell
 
 import (
 	_ "embed"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -15,7 +13,7 @@ import (
 //	prog NAME…          a program; also names the handler when Go code has to help
 //	sub NAME…           a subcommand
 //	flags SPEC…         options: names joined by commas, the first is the one that
-//	                    conditions use; then nothing (a switch), `=` (takes a value),
+//	                    conditions of this file use; then nothing (a switch), `=` (takes a value),
 //	                    `=ROLE` (takes a value of that role) or `=?` (may take one)
 //	args ROLE… [if …]   roles of the operands; `*` repeats, the first line whose
 //	                    condition holds counts
@@ -91,8 +89,6 @@ type spec struct {
 	skip    int
 }
 
-var wrapModes = map[string]bool{"args": true, "joined": true, "each": true, "later": true, "bounded": true, "elevate": true}
-
 var table struct {
 	once  sync.Once
 	index map[string]string // name → its block of text
@@ -135,10 +131,7 @@ func specFor(name string) *spec {
 	if ok {
 		return s
 	}
-	s, err := parseSpec(block)
-	if err != nil {
-		panic("shell: programs.txt: " + err.Error()) // a mistake in our own table; its test finds it
-	}
+	s = parseBlock(block)
 	table.mu.Lock()
 	for _, n := range s.names {
 		if table.index[n] == block {
@@ -154,236 +147,6 @@ func inTable(name string) bool {
 	table.once.Do(loadIndex)
 	_, ok := table.index[name]
 	return ok
-}
-
-func parseSpec(block string) (*spec, error) {
-	type level struct {
-		indent int
-		s      *spec
-	}
-	var stack []level
-	var root *spec
-	for n, line := range strings.Split(block, "\n") {
-		if i := strings.Index(line, " # "); i >= 0 {
-			line = line[:i]
-		}
-		trim := strings.TrimSpace(line)
-		if trim == "" || trim[0] == '#' {
-			continue
-		}
-		indent := len(line) - len(strings.TrimLeft(line, " "))
-		for len(stack) > 0 && stack[len(stack)-1].indent >= indent {
-			stack = stack[:len(stack)-1]
-		}
-		word, rest, _ := strings.Cut(trim, " ")
-		if word == "prog" || word == "sub" {
-			s := &spec{names: strings.Fields(rest)}
-			if word == "prog" {
-				root = s
-			} else {
-				if len(stack) == 0 {
-					return nil, fmt.Errorf("line %d of %q: sub without prog", n+1, block[:min(len(block), 30)])
-				}
-				up := stack[len(stack)-1].s
-				if up.subs == nil {
-					up.subs = map[string]*spec{}
-				}
-				for _, name := range s.names {
-					up.subs[name] = s
-				}
-			}
-			stack = append(stack, level{indent, s})
-			continue
-		}
-		if len(stack) == 0 {
-			return nil, fmt.Errorf("line %d: %q stands outside of a program", n+1, trim)
-		}
-		if err := stack[len(stack)-1].s.item(word, rest); err != nil {
-			return nil, fmt.Errorf("%s: %q: %w", root.names[0], trim, err)
-		}
-	}
-	return root, nil
-}
-
-var roleNames = map[string]bool{
-	"none": true, "read": true, "write": true, "delete": true, "deltree": true, "wipe": true, "meta": true,
-	"exec": true, "dir": true, "url": true, "upload": true, "body": true, "host": true, "sh": true, "sql": true,
-	"secret": true, "mode": true, "owner": true, "name": true, "move": true, "wtree": true, "pat": true,
-	"userpass": true, "bind": true, "form": true, "readtree": true, "rsc": true, "config": true, "data": true, "envfile": true, "keyfile": true, "gdb": true, "pack": true, "splitin": true, "sqlfile": true, "modepath": true, "ownpath": true, "chtree": true,
-}
-
-func (s *spec) item(word, rest string) error {
-	body, condText, hasCond := strings.Cut(rest, " if ")
-	if strings.HasPrefix(rest, "if ") {
-		body, condText, hasCond = "", rest[3:], true
-	}
-	var cond []term
-	if hasCond {
-		var err error
-		if cond, err = parseCond(condText); err != nil {
-			return err
-		}
-	}
-	switch word {
-	case "flags":
-		for tok := range strings.FieldsSeq(rest) {
-			s.flag(tok)
-		}
-	case "args":
-		roles := strings.Fields(body)
-		for _, r := range roles {
-			if !roleNames[strings.TrimSuffix(r, "*")] {
-				return fmt.Errorf("unknown role %q", r)
-			}
-		}
-		s.args = append(s.args, argRule{roles, cond})
-	case "act", "opaque", "routine":
-		a := actRule{cond: cond}
-		if word == "act" {
-			head, detail, _ := strings.Cut(body, " ")
-			kind, at, has := strings.Cut(head, "@")
-			a.kind, a.detail = Kind(kind), detail
-			if has {
-				n, err := strconv.Atoi(at)
-				if err != nil {
-					return err
-				}
-				a.at = n
-			}
-			if !tableKinds[a.kind] {
-				return fmt.Errorf("unknown kind %q", a.kind)
-			}
-			s.acts = append(s.acts, a)
-			return nil
-		}
-		a.detail = body
-		if word == "opaque" {
-			s.opaque = append(s.opaque, a)
-		} else {
-			s.routine = append(s.routine, a)
-		}
-	case "dry":
-		s.dry = append(s.dry, strings.Fields(rest)...)
-	case "style":
-		for w := range strings.FieldsSeq(rest) {
-			switch w {
-			case "posix":
-				s.posix = true
-			case "single":
-				s.single = true
-			case "kv":
-				s.kv = true
-			case "nocase":
-				s.nocase = true
-			default:
-				return fmt.Errorf("unknown style %q", w)
-			}
-		}
-	case "out":
-		s.out = rest
-	case "pass":
-		s.pass = true
-	case "wrap":
-		w := strings.Fields(body)
-		if len(w) == 0 || !wrapModes[w[0]] {
-			return fmt.Errorf("unknown wrap %q", body)
-		}
-		s.wrap = w[0]
-		if len(w) > 1 {
-			n, err := strconv.Atoi(w[1])
-			if err != nil {
-				return err
-			}
-			s.skip = n
-		}
-	case "quiet":
-		s.quiet = append(s.quiet, argRule{cond: cond})
-	case "dynamic":
-		s.dynamic = true
-	default:
-		return fmt.Errorf("unknown item %q", word)
-	}
-	return nil
-}
-
-var tableKinds = map[Kind]bool{
-	PushForce: true, PushLease: true, Push: true, RefDelete: true, HistoryRewrite: true, WorkDiscard: true, HookBypass: true,
-	PkgPublish: true, DataDestroy: true, InfraDestroy: true, Deploy: true, ServiceStop: true, MachineStop: true, FirewallOpen: true,
-	Persist: true, Exhaust: true, AgentStart: true, SecretReveal: true, NetUpload: true, NetListen: true, NetConnect: true, NetFetch: true,
-	PrivElevate: true, ProcKill: true, FileWipe: true, EnvPrint: true,
-}
-
-func (s *spec) flag(tok string) {
-	names, role, takes := strings.Cut(tok, "=")
-	fs := &flagSpec{takes: takes, role: role}
-	if rest, ok := strings.CutPrefix(role, "?"); ok {
-		fs.takes, fs.maybe, fs.role = false, true, rest
-	}
-	for i, n := range strings.Split(names, ",") {
-		if i == 0 {
-			fs.name = n
-		}
-		if s.flags == nil {
-			s.flags = map[string]*flagSpec{}
-		}
-		s.flags[n] = fs
-		if strings.HasPrefix(n, "--") {
-			s.long = append(s.long, n)
-		}
-	}
-}
-
-func parseCond(text string) ([]term, error) {
-	var out []term
-	for part := range strings.SplitSeq(text, " and ") {
-		part = strings.TrimSpace(part)
-		t := term{}
-		if strings.HasPrefix(part, "!") {
-			t.neg, part = true, part[1:]
-		}
-		switch {
-		case strings.HasPrefix(part, "-") || strings.HasPrefix(part, "+"):
-			t.kind = 'f'
-			names, pats, has := strings.Cut(part, ":")
-			t.names = strings.Split(names, "|")
-			if has {
-				t.pats = strings.Split(pats, "|")
-			}
-		case strings.HasPrefix(part, "arg"):
-			t.kind = 'a'
-			head, pats, has := strings.Cut(part[3:], ":")
-			if !has {
-				return nil, fmt.Errorf("condition %q lacks a pattern", part)
-			}
-			if before, ok := strings.CutSuffix(head, "+"); ok {
-				t.plus, head = true, before
-			}
-			if head != "" {
-				n, err := strconv.Atoi(head)
-				if err != nil {
-					return nil, err
-				}
-				t.n = n
-			}
-			t.pats = strings.Split(pats, "|")
-		case strings.HasPrefix(part, "n"):
-			t.kind = 'n'
-			t.op = part[1]
-			n, err := strconv.Atoi(part[2:])
-			if err != nil {
-				return nil, err
-			}
-			t.n = n
-		case strings.HasPrefix(part, "env:"):
-			t.kind = 'e'
-			name, pat, _ := strings.Cut(part[4:], "=")
-			t.names, t.pats = []string{name}, strings.Split(pat, "|")
-		default:
-			return nil, fmt.Errorf("unknown condition %q", part)
-		}
-		out = append(out, t)
-	}
-	return out, nil
 }
 
 type flagUse struct {

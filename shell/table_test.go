@@ -1,9 +1,6 @@
 package shell
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 // Every block of the program table must parse: the table is read on first need,
 // so a mistake in it would show up only when somebody runs that program.
@@ -18,26 +15,14 @@ func TestProgramTableParses(t *testing.T) {
 			continue
 		}
 		seen[block] = true
-		s, err := parseSpec(block)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
+		p := &tableParser{file: "programs.txt"}
+		p.parse(block)
+		for _, problem := range p.problems {
+			t.Errorf("%s: %v", name, problem)
 		}
-		lint(t, name, s)
-	}
-}
-
-func lint(t *testing.T, name string, s *spec) {
-	for flag, fs := range s.flags {
-		if !strings.HasPrefix(flag, "-") {
-			t.Errorf("%s: option %q does not begin with a dash", name, flag)
+		if len(p.entries) != 1 {
+			t.Errorf("%s: got %d entries in its block", name, len(p.entries))
 		}
-		if fs.role != "" && !roleNames[fs.role] {
-			t.Errorf("%s: option %q has the unknown role %q", name, flag, fs.role)
-		}
-	}
-	for sub, ss := range s.subs {
-		lint(t, name+" "+sub, ss)
 	}
 }
 

@@ -1,6 +1,7 @@
 package cel_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -84,7 +85,8 @@ func packReference() string {
 	return b.String()
 }
 
-// Every YAML block of the documentation loads, and the cases in it pass.
+// Every YAML block of the documentation loads, and the cases in it pass: with the
+// policy in front of them in the same section, or else with the first of all.
 func TestDocsExamples(t *testing.T) {
 	b, err := os.ReadFile(docFile)
 	if err != nil {
@@ -94,17 +96,17 @@ func TestDocsExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var first *policy.Set
+	var first, last *policy.Set
 	blocks, cases := 0, 0
 	for part := range strings.SplitSeq(string(b), "```yaml\n") {
-		text, _, ok := strings.Cut(part, "```")
+		text, after, ok := strings.Cut(part, "```")
 		if blocks++; !ok || blocks == 1 {
 			continue
 		}
 		if strings.Contains(text, "\ncases:") {
 			cases++
 			fsys := fstest.MapFS{"doc_test.yaml": {Data: []byte(text)}}
-			rep, err := policy.TestFS(t.Context(), fsys, first, facts.Options{})
+			rep, err := policy.TestFS(t.Context(), fsys, cmp.Or(last, first), facts.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,6 +115,7 @@ func TestDocsExamples(t *testing.T) {
 				_ = rep.WriteText(&out)
 				t.Errorf("cases:\n%s", out.String())
 			}
+			last = nil
 			continue
 		}
 		s, err := policy.Parse("doc.yaml", []byte(text), policy.Options{Engine: engine})
@@ -123,8 +126,11 @@ func TestDocsExamples(t *testing.T) {
 		if first == nil {
 			first = s
 		}
+		if last = s; strings.Contains(after, "\n## ") {
+			last = nil
+		}
 	}
-	if blocks < 4 || cases != 1 {
+	if blocks < 4 || cases != 2 {
 		t.Errorf("found %d blocks and %d with cases", blocks-1, cases)
 	}
 }
