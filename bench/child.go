@@ -107,6 +107,9 @@ func (e *env) start(name string, args ...string) (*child, error) {
 	if err := errors.Join(err, inR.Close(), outW.Close()); err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
+	// Fd makes the pipes blocking: a round trip is then two system calls of one
+	// thread here, and the runtime's poller has no part in it.
+	_, _ = in.Fd(), out.Fd()
 	return &child{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 64<<10), files: []*os.File{in, out}}, nil
 }
 

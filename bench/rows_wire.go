@@ -35,11 +35,20 @@ func (cs *children) stop() {
 	}
 }
 
-// stdio is row 1: decisions over persistent stdio beside a pipe echo.
+// stdio is row 1: decisions over persistent stdio beside a pipe echo, on one CPU.
 func stdio(e *env) (_ *group, err error) {
 	var cs children
-	g := &group{close: cs.stop, perRound: 2}
-	g.close = func() { cs.stop() }
+	unpin, err := pin()
+	if err != nil {
+		return nil, err
+	}
+	end := func() { cs.stop(); unpin() }
+	defer func() {
+		if err != nil {
+			end()
+		}
+	}()
+	g := &group{close: end, perRound: 2}
 	deny, _, err := kilobyte(denied)
 	if err != nil {
 		return nil, err
@@ -86,7 +95,6 @@ func stdio(e *env) (_ *group, err error) {
 	add("pack edit", `"effects":[]`, edit, "decide", "-policy", pack)
 	add("shipped", `"deny"`, deny, "holdpoint", "backend")
 	if err != nil {
-		cs.stop()
 		return nil, err
 	}
 	c := func(what, num string) comparison {
