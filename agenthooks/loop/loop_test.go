@@ -595,7 +595,8 @@ func TestBlockedTurnLeavesNoLabels(t *testing.T) {
 					return label, nil
 				})}}})
 			n := 0
-			a, err := loop.New(loop.Options{Host: h, Incremental: true, OnHostError: loop.Terminate, Tools: []loop.Tool{echo},
+			a, err := loop.New(loop.Options{
+				Host: h, Incremental: true, OnHostError: loop.Terminate, Tools: []loop.Tool{echo},
 				Model: loop.ModelFunc(func(_ context.Context, r *loop.Request) (*loop.Reply, error) {
 					if n++; n == 1 {
 						return calls("c1", "c2"), nil
@@ -606,7 +607,8 @@ func TestBlockedTurnLeavesNoLabels(t *testing.T) {
 						}
 					}
 					return text("aa bb cc"), nil
-				})})
+				}),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
