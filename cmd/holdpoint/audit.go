@@ -99,6 +99,11 @@ func (s *selection) filter() (audit.Filter, error) {
 		}
 		f.Kinds = append(f.Kinds, audit.Kind(k))
 	}
+	if s.decision != "" {
+		if err := oneOf("decision", s.decision, "proceed", "denied", "refused", "opened", "passed"); err != nil {
+			return f, err
+		}
+	}
 	f = f.Fit()
 	if err := f.Validate(); err != nil {
 		return f, &exitError{exitUsage, err}

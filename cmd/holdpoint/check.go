@@ -39,7 +39,7 @@ func (p *place) register(cmd *cobra.Command) {
 // registerPolicy adds the flags that do not depend on one command.
 func (p *place) registerPolicy(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&p.policyDir, "policy", "", "policy `folder`; without it the default pack decides")
+	f.StringVar(&p.policyDir, "policy", "", "policy `folder` (default: the one in your configuration folder, as with serve; else the default pack)")
 	f.StringVar(&p.home, "home", "", "home `folder` of the user (default: yours)")
 	f.StringVar(&p.dialect, "shell", "", "`dialect` of commands whose tool does not say: bash, sh, zsh, powershell, cmd")
 }
@@ -76,15 +76,13 @@ func (p *place) complete() error {
 }
 
 func (p *place) decider() (*gateway.Decider, error) {
-	src := gateway.PolicySource{Dir: p.policyDir, Home: p.home, Dialect: shell.Dialect(p.dialect), Disk: true, Secrets: secretDetector}
-	if src.Dir != "" {
-		abs, err := filepath.Abs(src.Dir)
-		if err != nil {
-			return nil, err
-		}
-		src.Dir = abs
+	dir, err := policyFolder(p.policyDir) // what serve would decide by
+	if err != nil {
+		return nil, err
 	}
-	return gateway.NewDecider(src)
+	return gateway.NewDecider(gateway.PolicySource{
+		Dir: dir, Home: p.home, Dialect: shell.Dialect(p.dialect), Disk: true, Secrets: secretDetector,
+	})
 }
 
 // event makes the event of one shell command.
@@ -101,7 +99,7 @@ func newCheck(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [flags] -- COMMAND [ARG...]",
 		Short: "Decide on one operation without a daemon",
-		Long: `Check decides on an operation with the default pack, or with --policy, and runs
+		Long: `Check decides on an operation by the policy that serve would use, and runs
 nothing. The operation is one of
 
   -- COMMAND ARG...     one command; its arguments are taken as they are
