@@ -30,15 +30,21 @@ func TestDocumentedRuleFires(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			home := t.TempDir()
-			if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
-				t.Fatal(err)
-			}
 			files := regexp.MustCompile("(?s)```yaml\n# (?:~/"+regexp.QuoteMeta(dir)+"/)?([a-z_]+\\.yaml)\n.*?```").FindAllStringSubmatch(string(b), -1)
-			if len(files) != 2 {
-				t.Fatalf("%d files of a policy, want the rule and its cases", len(files))
+			if len(files) == 0 || len(files)%2 != 0 {
+				t.Fatalf("%d files of policies, want for each the rule and its cases", len(files))
 			}
-			for _, f := range files {
+			var home string
+			for i, f := range files {
+				if i%2 == 0 { // a policy of its own
+					if i > 0 {
+						testDocumentedPolicy(t, home, dir)
+					}
+					home = t.TempDir()
+					if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
+						t.Fatal(err)
+					}
+				}
 				text := strings.TrimSuffix(strings.TrimPrefix(f[0], "```yaml\n"), "```")
 				if err := os.WriteFile(filepath.Join(home, dir, f[1]), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
@@ -70,5 +76,14 @@ func TestDocumentedRuleFires(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// testDocumentedPolicy runs the cases of one documented policy.
+func testDocumentedPolicy(t *testing.T, home, dir string) {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(programs, "holdpoint"), "policy", "test", filepath.Join(home, dir))
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "0 failed") {
+		t.Errorf("policy test: %v\n%s", err, out)
 	}
 }
