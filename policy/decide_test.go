@@ -208,3 +208,21 @@ func TestConcurrentDecisions(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// A rule that cannot refuse changes no decision when it fails, and is not silent.
+func TestARuleThatCannotRefuseFailsAlone(t *testing.T) {
+	broken := `tool.input.absent == "x"`
+	s := load(t, folder(t, "a.yaml", rules(
+		rule("flagged", broken, "flag")+
+			rule("shadowed", broken, "deny")+"    mode: shadow\n")), policy.Options{})
+	f := &facts.Facts{Event: facts.Event{Type: "tool.before"}, Tool: &facts.Tool{Name: "Bash", Kind: "shell", Input: map[string]any{}}}
+	d := decide(t, s, f)
+	if d.Denied() {
+		t.Errorf("denied by %s", d.Rule)
+	}
+	for what, got := range map[string][]policy.Fired{"flagged": d.Flags, "shadowed": d.Shadow} {
+		if len(got) != 1 || got[0].Rule != what || got[0].Reason != policy.ReasonNotEvaluated {
+			t.Errorf("%s: %+v", what, got)
+		}
+	}
+}

@@ -156,10 +156,17 @@ func (s *Set) Decide(ctx context.Context, f *facts.Facts) (Decision, error) {
 		}
 		hit, err := run.eval(ctx, r)
 		if err != nil {
-			failed = cmp.Or(failed, err)
 			if ctx.Err() != nil {
+				failed = cmp.Or(failed, err)
 				break
 			}
+			if r.Effect == EffectFlag || r.Mode == ModeShadow {
+				// It could not have refused, so the decision stands without it. That it
+				// did not work is shown where its finding would be.
+				d.note(r)
+				continue
+			}
+			failed = cmp.Or(failed, err)
 			continue
 		}
 		if hit {
@@ -171,6 +178,20 @@ func (s *Set) Decide(ctx context.Context, f *facts.Facts) (Decision, error) {
 		return Decision{}, failed
 	}
 	return d, nil
+}
+
+// ReasonNotEvaluated is the reason of a flag or shadow rule that failed while it ran.
+const ReasonNotEvaluated = "This rule could not be evaluated for this event; policy explain says why."
+
+// note records that r, a rule that cannot refuse, could not be evaluated.
+func (d *Decision) note(r *compiledRule) {
+	f := r.fired
+	f.Reason = ReasonNotEvaluated
+	if r.Effect == EffectFlag {
+		d.Flags = append(d.Flags, f)
+	} else {
+		d.Shadow = append(d.Shadow, f)
+	}
 }
 
 func (d *Decision) apply(r *compiledRule) {
