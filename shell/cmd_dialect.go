@@ -15,9 +15,7 @@ func (m *machine) runDialect(text string) {
 		m.runPOSIX(text)
 	}
 	m.drainAll()
-	if m.opts.Programs != nil {
-		m.finishAdded()
-	}
+	m.finishAdded()
 	if m.win {
 		m.finishWindows()
 	}
@@ -44,9 +42,9 @@ func (m *machine) runUnknown(text string) *Result {
 	for _, d := range dialects {
 		o := m.opts
 		o.Dialect = d
-		o.Roots = m.given.Roots
-		o.TempDirs = m.given.TempDirs
-		o.CaseInsensitive = m.given.CaseInsensitive
+		o.Roots = m.given.roots
+		o.TempDirs = m.given.tempDirs
+		o.CaseInsensitive = m.given.caseInsensitive
 		n := newMachine(m.ctx, o)
 		n.runDialect(text)
 		n.res.Dialect = d

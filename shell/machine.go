@@ -33,9 +33,15 @@ type machine struct {
 	fifos      map[string]bool  // named pipes made in the text
 	gitAliases map[string]string
 	gitRemotes map[string]bool
-	win        bool    // paths are those of Windows
-	given      Options // as the caller gave them
-	added      added   // by entries that extend the table
+	win        bool // paths are those of Windows
+	given      givenOptions
+	added      *added // by entries that extend the table
+}
+
+// givenOptions are those that a machine for Windows changes, as the caller gave them.
+type givenOptions struct {
+	roots, tempDirs []string
+	caseInsensitive bool
 }
 
 // frame is the state of one shell: what a subshell would copy.
@@ -155,7 +161,7 @@ func (m *machine) undecided(r Reason, detail string, material bool, cmd int, at 
 }
 
 func newMachine(ctx context.Context, opts Options) *machine {
-	m := &machine{ctx: ctx, opts: opts, given: opts, lim: opts.Limits.complete(), res: &Result{Dialect: opts.Dialect}}
+	m := &machine{ctx: ctx, opts: opts, given: givenOptions{opts.Roots, opts.TempDirs, opts.CaseInsensitive}, lim: opts.Limits.complete(), res: &Result{Dialect: opts.Dialect}}
 	for _, r := range opts.Roots {
 		r = path.Clean(strings.ReplaceAll(r, `\`, "/"))
 		if opts.CaseInsensitive {

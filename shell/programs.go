@@ -262,7 +262,7 @@ var gainRoles = map[string]bool{
 // maxAdded bounds what entries add to one text.
 const maxAdded = 20_000
 
-// added gathers what entries add. It is put behind all else at the end, so that
+// added gathers what entries add, if any does. It is put behind all else at the end, so that
 // nothing that is judged later can see it.
 type added struct {
 	actions   []Action
@@ -272,8 +272,11 @@ type added struct {
 
 // gain judges x by the entries that add to its program.
 func (x *inv) gain() {
-	specs := x.f.m.opts.Programs.gains[x.name]
-	for _, s := range specs {
+	m := x.f.m
+	for _, s := range m.opts.Programs.gains[x.name] {
+		if m.added == nil {
+			m.added = &added{}
+		}
 		y := &gainInv{inv: inv{f: x.f, args: x.args, name: x.name, env: x.env, span: x.span, cmd: x.cmd, spec: s, p: s.parse(x.args[1:]), dry: x.dry}}
 		if !y.helps() {
 			y.run()
@@ -389,6 +392,9 @@ func (x *gainInv) role(role string, v value) {
 
 // finishAdded puts what entries add behind all else.
 func (m *machine) finishAdded() {
+	if m.added == nil {
+		return
+	}
 	if m.added.full {
 		m.breach("nodes", Span{})
 	}

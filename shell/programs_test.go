@@ -378,7 +378,7 @@ func TestTighteningOnlyAdds(t *testing.T) {
 func FuzzPrograms(f *testing.F) {
 	for _, s := range []string{
 		"", shipTable, "prog a1\n  sub b\n    sub c\n      args read* write if -x and n>1\n      flags -x,--yy=?read\n", "prog rm\n  args delete* none\n", "replace terraform\n  style posix single kv nocase\n  wrap joined 2\n  out init\n  dynamic\n  quiet if -q:a|b*\n  flags -q=\n  dry -n:x\n  routine r\n  opaque o if env:A=b\n",
-		"prog a1 # c\n #\n  act push.force@2 text with words if !arg2+:x*|y z and -a|-b\n  flags -a -b", "prog a1\r\n  pass\r\n", "prog \u00e9\n  act x\n", "prog a\n\t\n", "sub x\n", "prog x1\n  sub *\n    act deploy\n", "prog x1\n  act deploy x if n", "prog x1\n  act deploy if arg9999999999999999999:x", "prog x1\n  flags -,=\n",
+		"prog a1 # c\n #\n  act push.force@2 text with words if !arg2+:x*|y z and -a|-b\n  flags -a -b", "prog a1\r\n  pass\r\n", "prog \u00e9\n  act x\n", "prog a\n\t\n", "sub x\n", "prog x1\n  sub *\n    act deploy\n", "prog x1\n  act deploy x if n", "prog x1\n  act deploy if arg9999999999999999999:x", "prog x1\n  flags -,=\n", "replace \n quiet",
 	} {
 		f.Add(s, false)
 		f.Add(s, true)

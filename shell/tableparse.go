@@ -274,6 +274,9 @@ func (p *tableParser) begin(word tableWord, args []tableWord, indent int) {
 		p.fail(word.off, "an indented "+word.text, word.text+" at the start of the line")
 	}
 	p.names(word, args)
+	if len(args) == 0 {
+		e.spec.names = []string{"…"} // for what is said of its items
+	}
 	if p.use != useEmbedded {
 		p.entryMode(e, word, args)
 	}
