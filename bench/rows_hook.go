@@ -241,8 +241,13 @@ func memory(e *env) (*group, error) {
 		}})
 	}
 	both := []*frame{deny, plain}
-	gateway := func(name, rules string) {
-		add(name, both, "/ahp", token, `"effects"`, func(cs *children, round int) (*child, string, error) {
+	// Without a text that may hold a secret the detector's rules stay unloaded.
+	holds, _, err := kilobyte("export AWS_ACCESS_KEY_ID=" + "AKIA" + "QYLPMN5HFIQR7XYA && ./deploy")
+	if err != nil {
+		return nil, err
+	}
+	gateway := func(name, rules string, frames ...*frame) {
+		add(name, frames, "/ahp", token, `"effects"`, func(cs *children, round int) (*child, string, error) {
 			dir, err := e.policy(name, rules)
 			if err != nil {
 				return nil, "", err
@@ -251,8 +256,8 @@ func memory(e *env) (*group, error) {
 			return c, addr, err
 		})
 	}
-	gateway("gateway", defaultRules)
-	gateway("secrets", secretRules)
+	gateway("gateway", defaultRules, both...)
+	gateway("secrets", secretRules, deny, plain, holds)
 	add("echo", both, "/", "", "hooks/intercept", func(cs *children, _ int) (*child, string, error) {
 		c, err := cs.start(e, "echohttp")
 		if err != nil {
