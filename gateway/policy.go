@@ -136,6 +136,9 @@ func (d *Decider) Digest() string { return d.Set().Digest() }
 type At struct {
 	Home    string
 	Dialect shell.Dialect
+	// Elsewhere says that the place is on another machine: this one's disk knows
+	// nothing of its links.
+	Elsewhere bool
 }
 
 // Decide applies the policy in force to ev. An error means that no decision
@@ -153,6 +156,9 @@ func (d *Decider) DecideAt(ctx context.Context, ev *ahp.Event, at At) (policy.De
 	}
 	if at.Dialect != shell.Unknown {
 		o.Dialect = at.Dialect
+	}
+	if at.Elsewhere {
+		o.FS = nil
 	}
 	if !set.NeedsSecrets() {
 		o.Secrets = nil

@@ -175,7 +175,7 @@ func batchLine(ctx context.Context, d *gateway.Decider, at *place, n int, line [
 	if e.Home == "" {
 		e.Home = batchHome(at, e.CWD)
 	}
-	dec, _, err := d.DecideAt(ctx, commandEvent(e.ID, *e.Command, e.CWD, e.WorkspaceRoots), gateway.At{Home: e.Home, Dialect: dialect})
+	dec, _, err := d.DecideAt(ctx, commandEvent(e.ID, *e.Command, e.CWD, e.WorkspaceRoots), gateway.At{Home: e.Home, Dialect: dialect, Elsewhere: elsewhere(e.CWD)})
 	if err != nil {
 		return fail(e.ID, "no decision could be made: "+err.Error())
 	}
@@ -244,4 +244,11 @@ func commandEvent(id, command, cwd string, roots []string) *ahp.Event {
 		Session: ahp.Session{ID: "check", CWD: cwd, WorkspaceRoots: roots},
 		Tool:    &ahp.Tool{CallID: "check", Name: "shell", Kind: ahp.KindShell, Input: ahp.Raw(input)},
 	}
+}
+
+// elsewhere reports whether folder is not on this machine, as with a corpus or the
+// log of another one.
+func elsewhere(folder string) bool {
+	_, err := os.Stat(folder)
+	return err != nil
 }

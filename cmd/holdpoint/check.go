@@ -160,7 +160,7 @@ type checkResult struct {
 }
 
 func (a *app) check(ctx context.Context, d *gateway.Decider, ev *ahp.Event, asJSON bool) error {
-	dec, _, err := d.Decide(ctx, ev)
+	dec, _, err := d.DecideAt(ctx, ev, gateway.At{Elsewhere: ev.Session.CWD != "" && elsewhere(ev.Session.CWD)})
 	if err != nil {
 		return fmt.Errorf("no decision could be made: %w", err)
 	}

@@ -191,7 +191,7 @@ wrong usage.`,
 }
 
 func (a *app) explain(ctx context.Context, d *gateway.Decider, ev *ahp.Event, asJSON bool) error {
-	_, f, err := d.Decide(ctx, ev)
+	_, f, err := d.DecideAt(ctx, ev, gateway.At{Elsewhere: ev.Session.CWD != "" && elsewhere(ev.Session.CWD)})
 	if f == nil {
 		return fmt.Errorf("no decision could be made: %w", err)
 	}
