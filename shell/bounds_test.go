@@ -90,6 +90,31 @@ func TestHungMountIsUnresolved(t *testing.T) {
 	}
 }
 
+// What the text says is dangerous does not depend on a disk that is slow.
+func TestHungMountHidesNoDanger(t *testing.T) {
+	tests := []struct {
+		text  string
+		place shell.Place
+	}{
+		{"rm -rf ~/x", shell.PlaceOutside},
+		{"rm -rf /", shell.PlaceAbove},
+		{"rm -rf ..", shell.PlaceAbove},
+		{"rm -rf .", shell.PlaceRoot},
+		{"cd /etc && rm -rf ssh", shell.PlaceOutside},
+	}
+	for _, tt := range tests {
+		o := options()
+		o.FS = &slowFS{}
+		found := false
+		for _, a := range shell.Analyze(t.Context(), tt.text, o).Actions {
+			found = found || a.Kind == shell.FileDelete && a.Path.Place == tt.place && a.Certainty == shell.Certain
+		}
+		if !found {
+			t.Errorf("%s: no certain deletion at %q", tt.text, tt.place)
+		}
+	}
+}
+
 // mapFS holds links by name.
 type mapFS map[string]string
 

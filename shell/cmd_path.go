@@ -177,7 +177,7 @@ func (f *frame) resolveWin(v value, whole bool) Path {
 		p.Abs, p.Place = "/dev/null", PlaceNull
 		return p
 	}
-	abs = m.follow(abs, whole || p.Slash)
+	abs, sure := m.follow(abs, whole || p.Slash)
 	p = m.place(p, abs)
 	if p.Place == PlaceOutside || p.Place == PlaceUnknown {
 		// The scratch folder of whoever runs it.
@@ -191,6 +191,7 @@ func (f *frame) resolveWin(v value, whole bool) Path {
 			p.Unresolved = false
 		}
 	}
+	p.doubt(sure)
 	p.Abs = winShow(p.Abs)
 	return p
 }

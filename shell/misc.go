@@ -167,7 +167,7 @@ func (x *inv) pathText() value {
 			s = strings.TrimSuffix(s, p.pos[1].s)
 		}
 	case "realpath":
-		s = f.m.follow(join(f.cwd, s), true)
+		s, _ = f.m.follow(join(f.cwd, s), true)
 	case "readlink":
 		if !p.given("-f", "-e", "-m") {
 			if t, ok := f.m.links[join(f.cwd, s)]; ok {
@@ -175,7 +175,7 @@ func (x *inv) pathText() value {
 			}
 			return unknownVal(tNames)
 		}
-		s = f.m.follow(join(f.cwd, s), true)
+		s, _ = f.m.follow(join(f.cwd, s), true)
 	}
 	return value{s: s + "\n"}
 }

@@ -68,8 +68,19 @@ func (f *frame) resolveName(v value, whole bool) Path {
 		return p
 	}
 	abs = f.mapMounts(abs)
-	abs = m.follow(abs, whole || p.Slash)
-	return m.place(p, abs)
+	abs, sure := m.follow(abs, whole || p.Slash)
+	p = m.place(p, abs)
+	p.doubt(sure)
+	return p
+}
+
+// doubt marks a place that only the text speaks for, because the disk gave no
+// answer. What the text says is dangerous stays so; what it says is inside may lie
+// elsewhere.
+func (p *Path) doubt(sure bool) {
+	if !sure && (p.Place == PlaceWorkspace || p.Place == PlaceTemp) {
+		p.Unresolved = true
+	}
 }
 
 func (f *frame) mapMounts(abs string) string {
@@ -81,8 +92,9 @@ func (f *frame) mapMounts(abs string) string {
 	return abs
 }
 
-// follow replaces links: those made in the same text, and those on disk.
-func (m *machine) follow(abs string, whole bool) string {
+// follow replaces links: those made in the same text, and those on disk. It is
+// not sure when the disk gave no answer; the name is then as far as it came.
+func (m *machine) follow(abs string, whole bool) (to string, sure bool) {
 	if len(m.links) > 0 {
 		for range maxLinks {
 			next, ok := m.followOnce(abs, whole)
@@ -93,9 +105,9 @@ func (m *machine) follow(abs string, whole bool) string {
 		}
 	}
 	if m.opts.FS != nil && strings.HasPrefix(abs, "/") {
-		abs = m.followDisk(abs, whole)
+		return m.followDisk(abs, whole)
 	}
-	return abs
+	return abs, true
 }
 
 func (m *machine) followOnce(abs string, whole bool) (string, bool) {
@@ -107,7 +119,7 @@ func (m *machine) followOnce(abs string, whole bool) (string, bool) {
 	return abs, false
 }
 
-func (m *machine) followDisk(abs string, whole bool) string {
+func (m *machine) followDisk(abs string, whole bool) (to string, sure bool) {
 	limit := m.opts.FSLimit
 	if limit <= 0 {
 		limit = DefaultFSLimit
@@ -120,29 +132,29 @@ func (m *machine) followDisk(abs string, whole bool) string {
 		}
 		prefix := abs[:i]
 		if !clean(prefix) {
-			return abs
+			return abs, true
 		}
 		if i == len(abs) && !whole {
-			return abs
+			return abs, true
 		}
 		left := time.Until(deadline)
 		if left <= 0 {
-			return unknownText + abs
+			return abs, false
 		}
 		target, ok, err := m.opts.FS.Readlink(prefix, left)
 		if err != nil {
-			return unknownText + abs
+			return abs, false
 		}
 		if !ok {
 			continue
 		}
 		if hops++; hops > maxLinks {
-			return unknownText + abs
+			return abs, false
 		}
 		abs = path.Clean(join(path.Dir(prefix), literal(target)) + "/" + abs[i:])
 		i = 0
 	}
-	return abs
+	return abs, true
 }
 
 // below reports whether abs is dir or lies in it, and the rest of it.

@@ -302,7 +302,7 @@ func (f *frame) chdir(v value) {
 	if f.m.win {
 		p = winAbs(f.cwd, v.s, f.posix())
 	}
-	f.cwd = f.m.follow(p, true)
+	f.cwd, _ = f.m.follow(p, true)
 	f.oldpwd = old
 }
 
