@@ -189,7 +189,7 @@ func TestUndecidableCorpus(t *testing.T) {
 func TestCorpusFile(t *testing.T) {
 	name := os.Getenv("HOLDPOINT_SHELL_CORPUS")
 	if name == "" {
-		t.Skip("HOLDPOINT_SHELL_CORPUS names no file")
+		t.Skip("no test: HOLDPOINT_SHELL_CORPUS names no file to score")
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {

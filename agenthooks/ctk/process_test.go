@@ -112,9 +112,12 @@ func TestHostileProcess(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			h := process(t, tt.how)
-			timeout := 20 * time.Second
-			if tt.how == "silent" || tt.how == "hang" || tt.how == "deaf" {
+			timeout := 5 * time.Minute // only a broken kit waits as long
+			switch tt.how {
+			case "silent":
 				timeout = 300 * time.Millisecond
+			case "hang", "deaf": // long enough for a busy machine to start the host
+				timeout = 5 * time.Second
 			}
 			r, err := ctk.Conform(t.Context(), h, small(t), ctk.Options{Timeout: timeout})
 			got := ""
