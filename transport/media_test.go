@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -29,9 +30,7 @@ func TestAnswerMediaType(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				for k, v := range tt.header {
-					w.Header()[k] = v
-				}
+				maps.Copy(w.Header(), tt.header)
 				_, _ = w.Write([]byte(`{}`))
 			}))
 			defer s.Close()
