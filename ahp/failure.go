@@ -3,8 +3,9 @@ package ahp
 import "fmt"
 
 // FailureClass says in which way a backend gave no usable answer. The first
-// eleven are the contract's (V-FC-1 to V-FC-11); the rest are local causes that
-// end the same way.
+// eleven are those of revision 0.1 (V-FC-1 to V-FC-11; D-FC-1 to D-FC-3, D-FC-5 to
+// D-FC-12), the two behind them the draft's failed authentication (D-FC-4); the
+// rest are local causes that end the same way.
 type FailureClass string
 
 // The failure classes.
@@ -20,7 +21,8 @@ const (
 	FailMissingField  FailureClass = "missing_field"      // V-FC-9
 	FailInvalidEffect FailureClass = "invalid_effect"     // V-FC-10: unadvertised, unknown, malformed, conflicting
 	FailLate          FailureClass = "late_response"      // V-FC-11
-	FailCredential    FailureClass = "credential_missing" // V-AMB-14: the token's variable is not set; nothing was sent
+	FailCredential    FailureClass = "credential_missing" // V-AMB-14, D-FC-4: the token cannot be resolved; nothing was sent
+	FailAuth          FailureClass = "auth_failed"        // D-FC-4: the peer refused the credential, or the lack of one
 	FailShutdown      FailureClass = "shutting_down"      // the harness was closing, or the caller gave up
 	FailInternal      FailureClass = "internal"           // a fault of our own: a panic, an encoder's refusal
 
@@ -35,7 +37,7 @@ func FailureClasses() []FailureClass {
 	return []FailureClass{
 		FailDeadline, FailConnection, FailProcess, FailHTTPStatus, FailMalformed,
 		FailIDMismatch, FailRPCError, FailUnsupported, FailMissingField,
-		FailInvalidEffect, FailLate, FailCredential, FailShutdown, FailInternal, FailEvent,
+		FailInvalidEffect, FailLate, FailCredential, FailAuth, FailShutdown, FailInternal, FailEvent,
 	}
 }
 

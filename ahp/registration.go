@@ -1,7 +1,7 @@
 package ahp
 
 import (
-	"slices"
+	"strings"
 	"time"
 )
 
@@ -50,6 +50,7 @@ type Backend struct {
 	ID            string    // reverse-DNS, unique in the document
 	Transport     Transport // exactly one form
 	Auth          *Bearer   // HTTP only; nil when absent
+	OAuth         *OAuth    // draft, HTTP only, instead of Auth; nil when absent
 	Subscriptions []Subscription
 	Unknown       Members
 }
@@ -87,24 +88,78 @@ func (*StdioTransport) transport() {}
 func (*HTTPTransport) transport()  {}
 func (*LocalTransport) transport() {}
 
-// Bearer says where the bearer token comes from (V-AUTH-1). The token itself is
-// never part of a registration (V-AUTH-2, V-REG-3).
+// Bearer says where the bearer token comes from (V-AUTH-1, AHP draft section 22.4).
+// The token itself is never part of a registration (V-AUTH-2, V-REG-3, D-REG-5).
+// Exactly one of the two is set; revision 0.1 has TokenEnv only.
 type Bearer struct {
 	TokenEnv string // name of an environment variable, read when a message is sent
+	TokenRef string // draft: names a secret of the host's
 	Unknown  Members
+}
+
+// OAuth says how a token is got (AHP draft section 22.4).
+type OAuth struct {
+	Issuer          string // https
+	Resource        string
+	ClientID        string
+	Flow            string   // authorization_code_pkce, client_credentials
+	Scopes          []string // nil when absent
+	ClientSecretRef string   // empty when absent
+	Unknown         Members
+}
+
+// Upload says where attachments go (AHP draft section 22.3).
+type Upload struct {
+	Endpoint string
+	Timeout  time.Duration // whole milliseconds, positive
+	MaxBytes int64
+	Auth     *Bearer // nil when absent; never the event credential
+	OAuth    *OAuth  // instead of Auth
+	Unknown  Members
+}
+
+// Filters are hints (D-SUB-4): a call of unknown or missing kind is never dropped
+// for them.
+type Filters struct {
+	ToolKinds []ToolKind // nil when absent
+	Paths     []string   // nil when absent
+	Unknown   Members
 }
 
 // A Subscription says which events a backend gets, and what for.
 type Subscription struct {
-	Events        []EventType // not empty, no repeats
+	// Events is not empty and has no repeats. In revision draft an entry may also be
+	// "*", or a first segment and ".*" (D-SUB-1).
+	Events        []EventType
 	Mode          Mode
 	Timeout       time.Duration // intercept only; whole milliseconds, positive (V-DL-1)
 	FailurePolicy FailurePolicy // intercept only (AHP-FAIL-001)
 	IncludeNative bool
-	Unknown       Members
+
+	// The members up to Disableable belong to revision draft (section 22.2).
+
+	ID          string           // local; empty when absent
+	Content     ContentSelection // required there
+	Upload      *Upload
+	Filters     *Filters
+	Scope       Scope // empty when absent
+	Disableable *bool // required and false with ScopeManaged
+
+	Unknown Members
 }
 
-// Covers reports whether the subscription holds exactly this event type (V-REG-2).
+// Covers reports whether the subscription selects events of this type: by their
+// exact name (V-REG-2), and in revision draft by a wildcard (D-SUB-1, D-SUB-2: of a
+// wildcard, intercept subscriptions select interceptable types only).
 func (s *Subscription) Covers(t EventType) bool {
-	return slices.Contains(s.Events, t)
+	for _, e := range s.Events {
+		if e == t {
+			return true
+		}
+		family, ok := strings.CutSuffix(string(e), "*")
+		if ok && strings.HasPrefix(string(t), family) && (s.Mode != ModeIntercept || t.Interceptable(VersionDraft)) {
+			return true
+		}
+	}
+	return false
 }

@@ -13,8 +13,9 @@ const (
 // Method is the JSON-RPC method of a message.
 type Method string
 
-// The methods of revision 0.1 (AHP-RPC-002).
+// The methods (AHP-RPC-002).
 const (
-	MethodIntercept Method = "hooks/intercept" // a request: asks for effects
-	MethodObserve   Method = "hooks/observe"   // a notification: has no answer
+	MethodIntercept    Method = "hooks/intercept"    // a request: asks for effects
+	MethodObserve      Method = "hooks/observe"      // a notification: has no answer
+	MethodCapabilities Method = "hooks/capabilities" // draft: a request for a manifest
 )
