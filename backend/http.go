@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,7 +39,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	buf := bodies.Get().(*[]byte)
 	defer func() {
-		if cap(*buf) <= 64<<10 {
+		if cap(*buf) <= keptBody {
 			bodies.Put(buf)
 		}
 	}()
@@ -80,6 +81,9 @@ var (
 	bodies     = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
 )
 
+// keptBody is the largest buffer that is kept for the next request.
+const keptBody = 64 << 10
+
 func status(w http.ResponseWriter, code int) {
 	if code != http.StatusNoContent {
 		w.Header().Set("Content-Length", "0")
@@ -108,6 +112,13 @@ func (s *Server) body(buf []byte, w http.ResponseWriter, r *http.Request) ([]byt
 	limit := int64(s.opts.Limits.MaxBytes)
 	if r.ContentLength > limit {
 		return buf, &http.MaxBytesError{Limit: limit}
+	}
+	if n := r.ContentLength; n >= 0 && n <= keptBody {
+		// The HTTP server lets no more than that through, so that no other bound is
+		// due. Memory for a long body comes as the body does, not as it is announced.
+		buf = slices.Grow(buf, int(n))[:n]
+		got, err := io.ReadFull(r.Body, buf)
+		return buf[:got], err
 	}
 	in := http.MaxBytesReader(w, r.Body, limit)
 	for {

@@ -1,8 +1,6 @@
 package backend
 
 import (
-	"bytes"
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -23,108 +21,154 @@ type memory struct {
 
 	mu      sync.Mutex
 	entries map[key]*entry
-	order   *list.List // answered entries, oldest answer first
-	bytes   int        // of the answered entries
+	oldest  *entry // of the answered entries, in the order of their answers
+	newest  *entry
+	count   int // answered entries
+	bytes   int // of the answered entries
+
+	principal string // the last one, so that the entries of one share its memory
 }
 
-// entry is one event: under way until done is closed.
+// entry is one event: under way until it is answered or has failed.
 type entry struct {
-	key    key
-	sum    [sha256.Size]byte // of the event's text
-	text   []byte            // of the event; nil if it is large, then canon is set
-	canon  string            // digest of its canonical form
-	done   chan struct{}
-	ok     bool // written before done is closed
-	tail   []byte
+	key   key
+	text  string       // of the event; empty if it is large, then large is set
+	large *largeDigest // in place of the text
+	held  int          // bytes of memory that text keeps
+
+	// Guarded by the memory's mutex until ended, and constant from then on.
+	ended  bool
+	ok     bool          // there is an answer
+	tail   string        // of the answer
+	waiter chan struct{} // closed with ended; made by the first who waits
 	size   int
 	expire time.Time
+	newer  *entry
 }
 
-// largeText is the size from which an entry keeps a digest in place of the text.
+// largeDigest stands for the text of a large event.
+type largeDigest struct {
+	sum   [sha256.Size]byte
+	canon string // digest of its canonical form, if it has one
+}
+
+// largeText is the size from which an entry keeps digests in place of the text.
 const largeText = 32 << 10
+
+// entryBytes is what an entry takes beside its texts: itself and its place in the
+// map.
+const entryBytes = 512
 
 var errConflict = errors.New("an earlier event with this id has other content")
 
 func (m *memory) init(entries, bytes int, ttl time.Duration) {
 	m.maxEntries, m.maxBytes, m.ttl = entries, bytes, ttl
 	m.entries = map[key]*entry{}
-	m.order = list.New()
 }
 
-// do returns the answer to the event under k: the remembered one, or that of the
-// call under way, or that of run. A run that fails is forgotten, and whoever
-// waits for it tries in its turn. It gives up waiting when ctx ends.
-func (m *memory) do(ctx context.Context, k key, text []byte, run func() ([]byte, error)) ([]byte, error) {
-	fresh := &entry{key: k, sum: sha256.Sum256(text)}
+// begin returns the tail of the answer to the event under k, if it is remembered
+// or another call that is under way gives it. Otherwise the entry is the caller's,
+// who answers the event and says how it went with [memory.end]. Whoever waits for
+// a call that fails tries in its turn. Waiting ends with ctx.
+//
+// The text may be changed once begin has returned; shared is the same text as a
+// piece of a string of held bytes, to which the strings of k belong, too, and which
+// an entry may keep; or empty, and then the entry makes copies.
+func (m *memory) begin(ctx context.Context, k key, text []byte, shared string, held int) (mine *entry, tail string, err error) {
+	var large *largeDigest
 	if len(text) > largeText {
-		fresh.canon = canonical(text)
+		large = &largeDigest{sum: sha256.Sum256(text), canon: canonical(text)}
 	}
 	for {
-		e, mine := m.claim(fresh, text)
-		if mine {
-			return m.run(e, run)
+		e, wait, fresh := m.claim(k, text, shared, held, large)
+		if fresh {
+			return e, "", nil
 		}
-		if !e.same(fresh, text) {
-			return nil, errConflict
+		if !e.same(text, large) {
+			return nil, "", errConflict
 		}
-		select {
-		case <-e.done:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if wait != nil {
+			select {
+			case <-wait:
+			case <-ctx.Done():
+				return nil, "", context.Cause(ctx)
+			}
 		}
 		if e.ok {
-			return e.tail, nil
+			return nil, e.tail, nil
 		}
 	}
 }
 
-// claim returns the entry under the fresh one's key, or takes the fresh one in:
-// then it is the caller's to run.
-func (m *memory) claim(fresh *entry, text []byte) (e *entry, mine bool) {
+// claim returns the entry under k and, unless it has ended, a channel that is
+// closed when it does; or it takes in a fresh one, which is the caller's.
+func (m *memory) claim(k key, text []byte, shared string, held int, large *largeDigest) (e *entry, wait chan struct{}, fresh bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forget(time.Now())
-	if e := m.entries[fresh.key]; e != nil {
-		return e, false
+	if e := m.entries[k]; e != nil {
+		if !e.ended && e.waiter == nil {
+			e.waiter = make(chan struct{})
+		}
+		return e, e.waiter, false
 	}
-	fresh.done = make(chan struct{})
-	// Each is a piece of a copy of the whole message, which it would keep.
-	fresh.key = key{strings.Clone(fresh.key.principal), strings.Clone(fresh.key.source), strings.Clone(fresh.key.id)}
-	if len(text) <= largeText {
-		fresh.text = bytes.Clone(text) // it may be a part of something larger
+	if k.principal != m.principal {
+		m.principal = strings.Clone(k.principal) // it may be a piece of a header
 	}
-	m.entries[fresh.key] = fresh
-	return fresh, true
+	e = &entry{key: key{m.principal, k.source, k.id}, text: shared, held: held, large: large}
+	if shared == "" {
+		// Each is a piece of the whole message, which it would keep.
+		e.key.source, e.key.id = strings.Clone(k.source), strings.Clone(k.id)
+		if large == nil {
+			e.text = string(text)
+		}
+		e.held = len(e.text) + len(k.source) + len(k.id)
+	}
+	m.entries[e.key] = e
+	return e, nil, true
 }
 
-func (m *memory) run(e *entry, run func() ([]byte, error)) (tail []byte, err error) {
-	defer func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if e.ok = err == nil && tail != nil; e.ok {
-			e.tail = tail
-			e.size = len(e.text) + len(e.canon) + len(tail) + len(e.key.principal) + len(e.key.source) + len(e.key.id) + 512
-			now := time.Now()
-			e.expire = now.Add(m.ttl)
-			m.order.PushBack(e)
-			m.bytes += e.size
-			m.forget(now)
+// end takes the answer to e, or with ok false forgets it.
+func (m *memory) end(e *entry, tail string, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e.ended {
+		return
+	}
+	e.ended, e.ok, e.tail = true, ok, tail
+	if ok {
+		e.size = e.held + len(tail) + entryBytes
+		now := time.Now()
+		e.expire = now.Add(m.ttl)
+		if m.newest == nil {
+			m.oldest = e
 		} else {
-			delete(m.entries, e.key)
+			m.newest.newer = e
 		}
-		close(e.done)
-	}()
-	return run()
+		m.newest = e
+		m.count++
+		m.bytes += e.size
+		m.forget(now)
+	} else {
+		delete(m.entries, e.key)
+	}
+	if e.waiter != nil {
+		close(e.waiter)
+	}
 }
 
 // forget drops what is too old or too much.
 func (m *memory) forget(now time.Time) {
-	for f := m.order.Front(); f != nil; f = m.order.Front() {
-		e := f.Value.(*entry)
-		if m.order.Len() <= m.maxEntries && m.bytes <= m.maxBytes && now.Before(e.expire) {
+	for e := m.oldest; e != nil; e = m.oldest {
+		if m.count <= m.maxEntries && m.bytes <= m.maxBytes && now.Before(e.expire) {
 			return
 		}
-		m.order.Remove(f)
+		m.oldest = e.newer
+		if m.oldest == nil {
+			m.newest = nil
+		}
+		e.newer = nil
+		m.count--
 		m.bytes -= e.size
 		delete(m.entries, e.key)
 	}
@@ -132,15 +176,21 @@ func (m *memory) forget(now time.Time) {
 
 // same reports whether the text is of an equal event: the same bytes, or the same
 // canonical form. Text without a canonical form has only its bytes.
-func (e *entry) same(fresh *entry, text []byte) bool {
-	if fresh.sum == e.sum {
+func (e *entry) same(text []byte, large *largeDigest) bool {
+	var was, is string
+	switch {
+	case e.large == nil && e.text == string(text):
 		return true
+	case e.large != nil && large != nil && e.large.sum == large.sum:
+		return true
+	case e.large != nil:
+		was = e.large.canon
+	default:
+		was = canonical([]byte(e.text))
 	}
-	was, is := e.canon, fresh.canon
-	if was == "" && e.text != nil {
-		was = canonical(e.text)
-	}
-	if is == "" {
+	if large != nil {
+		is = large.canon
+	} else {
 		is = canonical(text)
 	}
 	return was != "" && was == is

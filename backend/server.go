@@ -81,11 +81,14 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// A slot is one unit of MaxConcurrent. The request and the call of the handler
-// each hold it, so that a handler that does not return keeps it.
-type slot struct {
+// An exchange is one message under way, in one allocation. It is one unit of
+// MaxConcurrent. The request and the call of the handler each hold it, so that a
+// handler that does not return keeps it.
+type exchange struct {
 	s    *Server
 	refs atomic.Int32
+	req  Request
+	ctx  callContext // of a prompt handler
 }
 
 var (
@@ -93,7 +96,7 @@ var (
 	errOverloaded = errors.New("too many requests under way")
 )
 
-func (s *Server) begin() (*slot, error) {
+func (s *Server) begin() (*exchange, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -103,12 +106,12 @@ func (s *Server) begin() (*slot, error) {
 		return nil, errOverloaded
 	}
 	s.active++
-	x := &slot{s: s}
+	x := &exchange{s: s}
 	x.refs.Store(1)
 	return x, nil
 }
 
-func (x *slot) end() {
+func (x *exchange) end() {
 	if x.refs.Add(-1) > 0 {
 		return
 	}
@@ -145,15 +148,17 @@ func (s *Server) answer(ctx context.Context, dst, frame []byte, principal string
 		return s.fail(dst, m.ID, ahp.CodeUnavailable), answered
 	}
 	defer x.end()
-	r := &Request{
+	x.req = Request{
 		Event: m.Event, EventText: m.EventText, Principal: principal,
 		Capabilities: m.Capabilities, Extensions: m.Extensions, HasExtensions: m.HasExtensions,
 	}
 	if m.Kind == wire01.Notification {
-		s.observe(ctx, x, r)
+		if s.opts.Observe != nil {
+			_, _ = s.call(ctx, x, true)
+		}
 		return dst, accepted
 	}
-	return s.intercept(ctx, dst, x, m.ID, r)
+	return s.intercept(ctx, dst, x, m)
 }
 
 // reject answers what is no valid request. The text of the error holds nothing of
@@ -182,50 +187,35 @@ func (s *Server) fail(dst []byte, id ahp.Raw, code ahp.ErrorCode) []byte {
 	return out
 }
 
-func (s *Server) observe(ctx context.Context, x *slot, r *Request) {
-	if s.opts.Observe == nil {
-		return
+func (s *Server) intercept(ctx context.Context, dst []byte, x *exchange, m *wire01.Message) ([]byte, outcome) {
+	k := key{principal: x.req.Principal, source: m.Event.Source, id: m.Event.ID}
+	shared, held := m.SharedText()
+	mine, tail, err := s.memory.begin(ctx, k, m.EventText, shared, held)
+	var out []byte
+	switch {
+	case err != nil:
+	case mine == nil: // the answer of the first, behind this one's own spelling of the id
+		out = append(append(append(dst, answerHead...), m.ID...), tail...)
+	default:
+		out, err = s.decide(ctx, dst, x, mine, m.ID)
 	}
-	_, _ = s.call(ctx, x, r, func(ctx context.Context) ([]ahp.Effect, error) {
-		s.opts.Observe(ctx, r)
-		return nil, nil
-	})
-}
-
-func (s *Server) intercept(ctx context.Context, dst []byte, x *slot, id ahp.Raw, r *Request) ([]byte, outcome) {
-	k := key{principal: r.Principal, source: r.Event.Source, id: r.Event.ID}
-	caps := r.Capabilities // the handler may do what it likes with r
-	tail, err := s.memory.do(ctx, k, r.EventText, func() ([]byte, error) {
-		effects, err := s.call(ctx, x, r, func(ctx context.Context) ([]ahp.Effect, error) {
-			return s.handler.Intercept(ctx, r)
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range effects {
-			if d, ok := e.(*ahp.Deny); !ok || d == nil || !caps.Allows(ahp.EffectDeny) {
-				return nil, errEffects
-			}
-		}
-		return resultTail(id, effects)
-	})
 	switch {
 	case err == nil:
-		return append(append(append(dst, answerHead...), id...), tail...), answered
+		return out, answered
 	case errors.Is(err, errConflict):
-		out, err := wire01.AppendError(dst, id, ahp.CodeInvalidParams, ahp.CodeInvalidParams.Name()+": the id of an earlier event with other content", nil)
+		out, err := wire01.AppendError(dst, m.ID, ahp.CodeInvalidParams, ahp.CodeInvalidParams.Name()+": the id of an earlier event with other content", nil)
 		if err != nil {
-			return s.fail(dst, id, ahp.CodeInvalidParams), answered
+			return s.fail(dst, m.ID, ahp.CodeInvalidParams), answered
 		}
 		return out, answered
 	case ctx.Err() != nil:
 		return dst, gone
 	case errors.Is(err, ErrUnavailable) || errors.Is(err, errTimeout):
 		s.opts.Logger.Warn("handler unavailable", "error", err)
-		return s.fail(dst, id, ahp.CodeUnavailable), answered
+		return s.fail(dst, m.ID, ahp.CodeUnavailable), answered
 	}
 	s.opts.Logger.Error("handler failed", "error", err)
-	return s.fail(dst, id, ahp.CodeInternal), answered
+	return s.fail(dst, m.ID, ahp.CodeInternal), answered
 }
 
 var (
@@ -234,16 +224,37 @@ var (
 	errTimeout = errors.New("the handler did not return in time")
 )
 
-// answerHead is how every answer begins; the id and the tail follow. Repeats of
-// an event get the same tail behind their own spelling of the id.
+// answerHead is how every answer begins; the id and the tail follow.
 const answerHead = `{"jsonrpc":"2.0","id":`
 
-func resultTail(id ahp.Raw, effects []ahp.Effect) ([]byte, error) {
-	b, err := wire01.AppendResult(nil, id, effects, nil)
+// noEffectsTail ends every answer without effects, so that the memory keeps one.
+const noEffectsTail = `,"result":{"protocolVersion":"0.1","effects":[]}}`
+
+// decide asks the handler and appends the answer to dst. The memory hears of it,
+// whatever becomes of the call.
+func (s *Server) decide(ctx context.Context, dst []byte, x *exchange, e *entry, id ahp.Raw) (out []byte, err error) {
+	var tail string
+	defer func() { s.memory.end(e, tail, err == nil && tail != "") }()
+	caps := x.req.Capabilities // the handler may do what it likes with the request
+	effects, err := s.call(ctx, x, false)
 	if err != nil {
-		return nil, fmt.Errorf("the handler's effects: %w", err)
+		return dst, err
 	}
-	return b[len(answerHead)+len(id):], nil
+	if len(effects) == 0 {
+		tail = noEffectsTail
+		return append(append(append(dst, answerHead...), id...), tail...), nil
+	}
+	for _, f := range effects {
+		if d, ok := f.(*ahp.Deny); !ok || d == nil || !caps.Allows(ahp.EffectDeny) {
+			return dst, errEffects
+		}
+	}
+	out, err = wire01.AppendResult(dst, id, effects, nil)
+	if err != nil {
+		return dst, fmt.Errorf("the handler's effects: %w", err)
+	}
+	tail = string(out[len(dst)+len(answerHead)+len(id):])
+	return out, nil
 }
 
 type called struct {
@@ -251,28 +262,33 @@ type called struct {
 	err     error
 }
 
-// call runs f and returns what it returned, or as soon as ctx or the time for it
-// has ended. The call keeps the slot until f has returned.
-func (s *Server) call(ctx context.Context, x *slot, r *Request, f func(context.Context) ([]ahp.Effect, error)) ([]ahp.Effect, error) {
+// call asks the handler, or tells Observe, and returns what came of it, or as soon
+// as ctx or the time for it has ended. The call keeps its place until the handler
+// has returned.
+func (s *Server) call(ctx context.Context, x *exchange, observe bool) ([]ahp.Effect, error) {
+	if s.opts.Prompt {
+		c := &x.ctx
+		c.start(ctx, s)
+		defer c.end()
+		x.req.Deadline = c.deadline
+		done := s.guarded(c, &x.req, observe)
+		if why := c.why(); why != nil {
+			return nil, why // late is no answer
+		}
+		return done.effects, done.err
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.Timeout, errTimeout)
 	defer cancel()
 	stop := context.AfterFunc(s.ctx, cancel)
 	defer stop()
-	r.Deadline, _ = ctx.Deadline()
-	if s.opts.Prompt {
-		c := s.guarded(ctx, f)
-		if ctx.Err() != nil {
-			return nil, s.ended(ctx) // late is no answer
-		}
-		return c.effects, c.err
-	}
+	x.req.Deadline, _ = ctx.Deadline()
 	done := make(chan called, 1)
 	x.refs.Add(1)
 	go func() {
 		defer x.end()
-		c := called{err: errPanic} // stands if f ends the goroutine instead of returning
+		c := called{err: errPanic} // stands if the handler ends the goroutine instead of returning
 		defer func() { done <- c }()
-		c = s.guarded(ctx, f)
+		c = s.guarded(ctx, &x.req, observe)
 	}()
 	var c called
 	select {
@@ -290,8 +306,8 @@ func (s *Server) call(ctx context.Context, x *slot, r *Request, f func(context.C
 	return c.effects, c.err
 }
 
-// guarded calls f; a panic of it is an error.
-func (s *Server) guarded(ctx context.Context, f func(context.Context) ([]ahp.Effect, error)) (c called) {
+// guarded calls the handler, or Observe; a panic of it is an error.
+func (s *Server) guarded(ctx context.Context, r *Request, observe bool) (c called) {
 	defer func() {
 		if p := recover(); p != nil {
 			// Neither the value nor its text: both may hold what the event held.
@@ -299,7 +315,11 @@ func (s *Server) guarded(ctx context.Context, f func(context.Context) ([]ahp.Eff
 			c = called{err: errPanic}
 		}
 	}()
-	c.effects, c.err = f(ctx)
+	if observe {
+		s.opts.Observe(ctx, r)
+		return called{}
+	}
+	c.effects, c.err = s.handler.Intercept(ctx, r)
 	return c
 }
 

@@ -37,6 +37,20 @@ type Message struct {
 
 	BodyUnknown ahp.Members // members of params, result or error outside the protocol
 	Unknown     ahp.Members // members of the envelope outside the protocol
+
+	shared    string // copy of the message, of which the strings are pieces; empty if it is large
+	eventSpan span   // of the event in it
+}
+
+// SharedText returns the event as it was sent, as a piece of the one string of held
+// bytes to which the strings of the event belong, too: who keeps some of them keeps
+// them all. Of a message over 8 KB, whose strings have memory of their own, and of
+// one without an event it returns nothing.
+func (m *Message) SharedText() (event string, held int) {
+	if m.eventSpan.end > len(m.shared) {
+		return "", 0
+	}
+	return m.shared[m.eventSpan.start:m.eventSpan.end], len(m.shared)
 }
 
 // RPCError is the error object of an error response.
@@ -384,6 +398,7 @@ func (w *walker) params(m *Message, ev *ahp.Event, tool *ahp.Tool) {
 			w.event(ev, tool, allowed)
 			if w.build && !w.dead {
 				m.Event, m.EventText = ev, w.raw(val{kind: '{', start: off, end: w.pos})
+				m.shared, m.eventSpan = w.text, span{off, w.pos}
 			}
 		case string(name) == "capabilities" && intercept:
 			capabilities = true
