@@ -149,6 +149,7 @@ var elsewhere = map[string]string{
 var voidClasses = map[string]map[ahp.FailureClass]string{
 	"http": {
 		ahp.FailProcess:  "a server's process is not ours to see; its end is a lost connection",
+		ahp.FailAuth:     "a refused credential is a status in revision 0.1 (V-AMB-15)",
 		ahp.FailLate:     "an answer after the deadline is dropped unread, which is deadline_exceeded; see TestRules/V-FC-11",
 		ahp.FailShutdown: "the harness's own doing; see TestCloseDuringCall",
 		ahp.FailInternal: "the harness's own doing; see TestNoWayOutWithoutRecord",
@@ -156,6 +157,7 @@ var voidClasses = map[string]map[ahp.FailureClass]string{
 	"persistent": {
 		ahp.FailHTTPStatus: "there is no status",
 		ahp.FailCredential: "authentication is forbidden with stdio",
+		ahp.FailAuth:       "authentication is forbidden with stdio",
 		ahp.FailLate:       "as with http",
 		ahp.FailShutdown:   "as with http",
 		ahp.FailInternal:   "as with http",
@@ -164,6 +166,7 @@ var voidClasses = map[string]map[ahp.FailureClass]string{
 		ahp.FailHTTPStatus: "there is no status",
 		ahp.FailConnection: "there is no connection beside the process",
 		ahp.FailCredential: "authentication is forbidden with stdio",
+		ahp.FailAuth:       "authentication is forbidden with stdio",
 		ahp.FailLate:       "as with http",
 		ahp.FailShutdown:   "as with http",
 		ahp.FailInternal:   "as with http",
