@@ -109,7 +109,7 @@ func handler(name string) func(*inv) value {
 func nop(x *inv) value { return value{} }
 
 func (x *inv) mkfs() value {
-	x.p = specFor("mkfs").parse(x.args[1:])
+	x.p = specFor("mkfs").parse(x.f.m.s, x.args[1:])
 	x.spec = specFor("mkfs")
 	return x.runSpec()
 }

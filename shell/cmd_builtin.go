@@ -73,7 +73,7 @@ func (c *cmdRun) simple(n *cmdNode) value {
 	var env []Assignment
 	for k, val := range c.vars {
 		if k[0] != '%' && watchedEnv(strings.ToUpper(k)) {
-			env = append(env, Assignment{Name: strings.ToUpper(k), Value: toArg(val)})
+			env = append(env, Assignment{Name: strings.ToUpper(k), Value: toArg(&val)})
 		}
 	}
 	saved := f.env

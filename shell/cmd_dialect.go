@@ -45,13 +45,15 @@ func (m *machine) runUnknown(text string) *Result {
 		o.Roots = m.given.roots
 		o.TempDirs = m.given.tempDirs
 		o.CaseInsensitive = m.given.caseInsensitive
-		n := newMachine(m.ctx, o)
+		n := begin(m.ctx, &o)
 		n.runDialect(text)
-		n.res.Dialect = d
+		r := n.finish()
+		n.end()
+		r.Dialect = d
 		if out == nil {
-			out = n.res
+			out = r
 		} else {
-			out = stricter(out, n.res)
+			out = stricter(out, r)
 		}
 	}
 	out.Assumed = true

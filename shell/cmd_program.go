@@ -132,7 +132,7 @@ func (x *inv) record() {
 	x.cmd = len(m.res.Commands)
 	c := Command{Program: x.name, Wrappers: x.f.wrappers, Via: x.f.via, Env: x.env, Host: x.f.host, Span: x.span}
 	for _, a := range x.args[1:] {
-		c.Args = append(c.Args, toArg(a))
+		c.Args = append(c.Args, toArg(&a))
 	}
 	m.res.Commands = append(m.res.Commands, c)
 	if len(m.res.Commands) > maxCommands {

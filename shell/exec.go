@@ -215,6 +215,9 @@ func (f *frame) redirect(r *syntax.Redirect, outs *[]output, persist bool) {
 	*outs = append(*outs, output{fd: or(fd, "1"), target: target, add: add})
 }
 
+// sources is a list of one action.
+func (m *machine) sources(i int) []int { return append(m.s.indices.room(1), i) }
+
 func or(a, b string) string {
 	if a == "" {
 		return b
@@ -297,9 +300,9 @@ func (f *frame) readFile(v value, cmd int, quiet bool) value {
 		return c
 	}
 	if m.fromNet(p.Abs) {
-		return value{s: unknownText, t: tFile | tNet, src: []int{i}, span: v.span}
+		return value{s: unknownText, t: tFile | tNet, src: m.sources(i), span: v.span}
 	}
-	return value{s: unknownText, t: tFile, src: []int{i}, span: v.span}
+	return value{s: unknownText, t: tFile, src: m.sources(i), span: v.span}
 }
 
 // fromNet reports whether abs lies in a folder that was filled from the network
@@ -461,34 +464,29 @@ func (f *frame) command(c syntax.Command) value {
 
 // spine gives the statements of a chain of one kind without recursion, since a
 // chain may be as long as the text.
-func spine(c *syntax.BinaryCmd, pipe bool) ([]*syntax.Stmt, []syntax.BinCmdOperator) {
-	var stmts []*syntax.Stmt
-	var ops []syntax.BinCmdOperator
+func spine(c *syntax.BinaryCmd, pipe bool, stmts []*syntax.Stmt) []*syntax.Stmt {
 	isPipe := func(op syntax.BinCmdOperator) bool { return op == syntax.Pipe || op == syntax.PipeAll }
-	type item struct {
-		s  *syntax.Stmt
-		op syntax.BinCmdOperator
-	}
-	stack := []item{{c.Y, c.Op}, {c.X, 0}}
+	var buf [8]*syntax.Stmt
+	stack := append(buf[:0], c.Y, c.X)
 	for len(stack) > 0 {
-		it := stack[len(stack)-1]
+		s := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		if b, ok := it.s.Cmd.(*syntax.BinaryCmd); ok && isPipe(b.Op) == pipe && len(it.s.Redirs) == 0 && !it.s.Background {
-			stack = append(stack, item{b.Y, b.Op}, item{b.X, it.op})
+		if b, ok := s.Cmd.(*syntax.BinaryCmd); ok && isPipe(b.Op) == pipe && len(s.Redirs) == 0 && !s.Background {
+			stack = append(stack, b.Y, b.X)
 			continue
 		}
-		stmts = append(stmts, it.s)
-		ops = append(ops, it.op)
+		stmts = append(stmts, s)
 	}
-	return stmts, ops
+	return stmts
 }
 
 func (f *frame) binaryCmd(c *syntax.BinaryCmd) value {
 	if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
-		stmts, _ := spine(c, true)
-		return f.pipeline(stmts)
+		var buf [8]*syntax.Stmt
+		return f.pipeline(spine(c, true, buf[:0]))
 	}
-	stmts, ops := spine(c, false)
+	var buf [8]*syntax.Stmt
+	stmts := spine(c, false, buf[:0])
 	var out value
 	for i, s := range stmts {
 		if f.m.stop {
@@ -498,7 +496,6 @@ func (f *frame) binaryCmd(c *syntax.BinaryCmd) value {
 			out = concat(out, f.stmt(s))
 			continue
 		}
-		_ = ops
 		before := f.vars
 		f.shared = true
 		out = concat(out, f.stmt(s))
@@ -966,14 +963,15 @@ func (f *frame) call(c *syntax.CallExpr) value {
 			}
 		}
 	}
-	x := &inv{f: f, span: f.span(c), in: f.in}
+	x := f.m.s.invs.one()
+	x.f, x.span, x.in = f, f.span(c), f.in
 	g := f
 	for _, a := range c.Assigns {
 		if a.Name == nil {
 			continue
 		}
 		v := f.one(a.Value)
-		as := Assignment{Name: a.Name.Value, Value: toArg(v)}
+		as := Assignment{Name: a.Name.Value, Value: toArg(&v)}
 		x.env = append(x.env, as)
 		if g == f {
 			g = f.fork()
@@ -981,15 +979,11 @@ func (f *frame) call(c *syntax.CallExpr) value {
 		g.set(a.Name.Value, v)
 		g.export(a.Name.Value)
 	}
-	if len(c.Args) == 1 {
-		x.args = f.words(c.Args[0])
-	} else {
-		x.args = make([]value, 0, len(c.Args))
-		for _, w := range c.Args {
-			x.args = append(x.args, f.words(w)...)
-			if f.m.stop {
-				return value{}
-			}
+	x.args = f.m.s.values.room(len(c.Args))
+	for _, w := range c.Args {
+		x.args = f.appendWords(x.args, w)
+		if f.m.stop {
+			return value{}
 		}
 	}
 	if len(x.args) == 0 {
@@ -1095,9 +1089,11 @@ func (f *frame) slice(n syntax.Node) string {
 	return f.text[s:e]
 }
 
-func toArg(v value) Arg {
+func toArg(v *value) Arg {
 	return Arg{Value: plain(v.s), Known: v.known() && !v.glob(), Glob: v.glob(), Vars: v.vars, Span: v.span}
 }
+
+func argOf(v value) Arg { return toArg(&v) }
 
 func (f *frame) callFunction(x *inv, d *fn) value {
 	name := x.args[0].s

@@ -23,6 +23,7 @@ func (f *frame) ifs() string {
 type fields struct {
 	f    *frame
 	done []value
+	base int   // words in done that came from elsewhere
 	cur  value // without its text
 	buf  []byte
 	open bool // cur holds something, maybe an empty quoted string
@@ -88,7 +89,7 @@ func (x *fields) addSplit(v value) {
 			x.add(v.with(activate(rest[:i])))
 		}
 		x.flush()
-		if len(x.done) > x.f.m.lim.Expansion {
+		if len(x.done)-x.base > x.f.m.lim.Expansion {
 			x.f.m.breach("expansion", x.f.base)
 			return
 		}
@@ -97,40 +98,66 @@ func (x *fields) addSplit(v value) {
 }
 
 // words expands a word into the arguments that it gives.
-func (f *frame) words(w *syntax.Word) []value {
+func (f *frame) words(w *syntax.Word) []value { return f.appendWords(nil, w) }
+
+// appendWords is words, put behind out.
+func (f *frame) appendWords(out []value, w *syntax.Word) []value {
 	if len(w.Parts) == 1 {
 		switch p := w.Parts[0].(type) {
 		case *syntax.Lit:
 			if isPlainLit(p.Value) {
-				return []value{{s: p.Value, span: f.span(w)}}
+				return append(out, value{s: p.Value, span: f.span(w)})
 			}
 		case *syntax.SglQuoted:
 			if !p.Dollar && clean(p.Value) {
-				return []value{{s: p.Value, t: tQuoted, span: f.span(w)}}
+				return append(out, value{s: p.Value, t: tQuoted, span: f.span(w)})
+			}
+		case *syntax.DblQuoted:
+			if len(p.Parts) != 1 {
+				break
+			}
+			if l, ok := p.Parts[0].(*syntax.Lit); ok && !p.Dollar && strings.IndexByte(l.Value, '\\') < 0 && clean(l.Value) {
+				return append(out, value{s: l.Value, t: tQuoted, span: f.span(w)})
 			}
 		}
 	}
 	sp := f.span(w)
-	var out []value
+	first := len(out)
 	n := braceCount(w, f.m.lim.Expansion)
 	if n > f.m.lim.Expansion {
 		f.m.breach("expansion", sp)
-		return nil
+		return out
+	}
+	if n == 1 && !hasBrace(w) {
+		return f.appendFields(out, w, sp)
 	}
 	for _, bw := range f.braces(w) {
-		x := fields{f: f}
-		f.parts(&x, bw.Parts, false, true)
-		x.flush()
-		for i := range x.done {
-			x.done[i].span = sp
-		}
-		out = append(out, x.done...)
-		if len(out) > f.m.lim.Expansion {
+		out = f.appendFields(out, bw, sp)
+		if len(out)-first > f.m.lim.Expansion {
 			f.m.breach("expansion", sp)
-			return nil
+			return out[:first]
 		}
 	}
 	return out
+}
+
+func (f *frame) appendFields(out []value, w *syntax.Word, sp Span) []value {
+	x := fields{f: f, done: out, base: len(out)}
+	f.parts(&x, w.Parts, false, true)
+	x.flush()
+	for i := x.base; i < len(x.done); i++ {
+		x.done[i].span = sp
+	}
+	return x.done
+}
+
+func hasBrace(w *syntax.Word) bool {
+	for _, p := range w.Parts {
+		if l, ok := p.(*syntax.Lit); ok && strings.IndexByte(l.Value, '{') >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func isPlainLit(s string) bool {
@@ -148,13 +175,7 @@ func isPlainLit(s string) bool {
 
 // braces expands {a,b} and {1..9}; the size was checked before.
 func (f *frame) braces(w *syntax.Word) []*syntax.Word {
-	has := false
-	for _, p := range w.Parts {
-		if l, ok := p.(*syntax.Lit); ok && strings.IndexByte(l.Value, '{') >= 0 {
-			has = true
-		}
-	}
-	if !has || f.m.opts.Dialect == Sh {
+	if !hasBrace(w) || f.m.opts.Dialect == Sh {
 		return []*syntax.Word{w}
 	}
 	cp := *w

@@ -68,30 +68,29 @@ func (x *inv) dispatch() value {
 	if m.opts.CaseInsensitive {
 		x.name = strings.ToLower(x.name)
 	}
-	c := Command{
-		Program: x.name, Wrappers: f.wrappers, Via: f.via, Env: x.env, Host: f.host, Span: x.span,
-		Disguised: v.t&tAnsi != 0,
-	}
+	m.res.Commands = append(m.res.Commands, Command{})
+	c := &m.res.Commands[x.cmd]
+	c.Program, c.Wrappers, c.Via, c.Env, c.Host, c.Span = x.name, f.wrappers, f.via, x.env, f.host, x.span
+	c.Disguised = v.t&tAnsi != 0
 	if strings.IndexByte(v.s, '/') >= 0 {
 		c.Path = plain(v.s)
 	}
 	if len(x.args) > 1 {
-		c.Args = make([]Arg, len(x.args)-1)
-		for i, a := range x.args[1:] {
-			c.Args[i] = toArg(a)
+		args := m.s.args.room(len(x.args) - 1)
+		for i := range x.args[1:] {
+			args = append(args, toArg(&x.args[1+i]))
 		}
+		c.Args = args
 	}
 	if !v.known() && !(strings.IndexByte(x.name, markUnknown) < 0 && x.name != "") {
 		c.Program, c.Dynamic = "", true
-		m.res.Commands = append(m.res.Commands, c)
 		return x.dynamic()
 	}
 	if v.glob() {
 		c.Program, c.Disguised = plain(x.name), true
-		m.res.Commands = append(m.res.Commands, c)
 		return x.globbed()
 	}
-	m.res.Commands = append(m.res.Commands, c)
+	slashed := c.Path != "" // c moves when commands are added
 	for _, e := range x.env {
 		if guardVar(e.Name) || watchedEnv(e.Name) {
 			f.emit(Action{Kind: EnvSet, Name: e.Name, Detail: e.Value.Value, Span: x.span, Command: x.cmd + 1})
@@ -99,7 +98,7 @@ func (x *inv) dispatch() value {
 	}
 	x.envPrograms()
 	x.in = f.in
-	if !x.noFunc && c.Path == "" {
+	if !x.noFunc && !slashed {
 		if d, ok := f.funcs[x.name]; ok {
 			return f.callFunction(x, d)
 		}
@@ -194,14 +193,20 @@ func systemBin(s string) bool {
 
 func (x *inv) parse(s *spec) {
 	x.spec = s
-	x.p = s.parse(x.args[1:])
+	mem := x.f.m.s
+	x.p = s.parse(mem, x.args[1:])
 	c := x.command()
 	c.Sub = x.p.sub
-	for _, fl := range x.p.flags {
-		if fl.name != "" {
-			c.Flags = append(c.Flags, fl.name)
+	names := c.Flags
+	if names == nil {
+		names = mem.words.room(len(x.p.flags))
+	}
+	for i := range x.p.flags {
+		if n := x.p.flags[i].name; n != "" {
+			names = append(names, n)
 		}
 	}
+	c.Flags = names
 }
 
 // helps reports whether the command only prints its help.

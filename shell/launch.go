@@ -211,7 +211,7 @@ func (x *inv) wrapped(leaf *spec) value {
 	for len(pos) > 0 && isAssign(pos[0].s) && (x.name == "env" || elevates || leaf.wrap == "args" && (x.name == "cross-env" || x.name == "dotenv")) {
 		name, val, _ := strings.Cut(pos[0].s, "=")
 		v := pos[0].with(val)
-		env = append(env, Assignment{Name: name, Value: toArg(v)})
+		env = append(env, Assignment{Name: name, Value: toArg(&v)})
 		g.set(name, v)
 		g.export(name)
 		pos = pos[1:]

@@ -7,13 +7,13 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // machine is the state of one Analyze.
 type machine struct {
+	s     *scratch
 	ctx   context.Context
 	opts  Options
 	lim   Limits
@@ -84,10 +84,10 @@ type fn struct {
 }
 
 func (f *frame) fork() *frame {
-	g := *f
-	f.shared, g.shared = true, true
-	g.fds = f.fds
-	return &g
+	g := f.m.s.frames.one()
+	f.shared = true
+	*g = *f
+	return g
 }
 
 func (f *frame) setVar(name string, v *variable) {
@@ -106,11 +106,6 @@ func (f *frame) set(name string, v value) {
 	}
 	f.setVar(name, &variable{v: v})
 }
-
-var (
-	parsers    = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
-	zshParsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangZsh)) }}
-)
 
 func (m *machine) breach(bound string, at Span) {
 	m.stop = true
@@ -160,23 +155,9 @@ func (m *machine) undecided(r Reason, detail string, material bool, cmd int, at 
 	m.res.Undecided = append(m.res.Undecided, Undecided{Reason: r, Detail: plain(detail), Material: material, Command: cmd, Span: at})
 }
 
-func newMachine(ctx context.Context, opts Options) *machine {
-	m := &machine{ctx: ctx, opts: opts, given: givenOptions{opts.Roots, opts.TempDirs, opts.CaseInsensitive}, lim: opts.Limits.complete(), res: &Result{Dialect: opts.Dialect}}
-	for _, r := range opts.Roots {
-		r = path.Clean(strings.ReplaceAll(r, `\`, "/"))
-		if opts.CaseInsensitive {
-			r = strings.ToLower(r)
-		}
-		m.roots = append(m.roots, r)
-	}
-	if windowsOptions(&m.opts) {
-		m.setWindows()
-	}
-	return m
-}
-
 func newFrame(m *machine) *frame {
-	f := &frame{m: m, cwd: unknownText, arg0: lit("bash")}
+	f := m.s.frames.one()
+	f.m, f.cwd, f.arg0 = m, unknownText, lit("bash")
 	if m.opts.CWD != "" {
 		f.cwd = path.Clean(literal(m.opts.CWD))
 		if m.win {
@@ -220,20 +201,18 @@ func (f *frame) runText(text string) value {
 	f.text = text
 	defer func() { f.text = saved }()
 
-	var stmts []*syntax.Stmt
-	pool := &parsers
+	pool := parsers
 	if m.opts.Dialect == Zsh {
-		pool = &zshParsers
+		pool = zshParsers
 	}
-	err := parseWith(pool, text, &stmts)
+	stmts, err := parseWith(pool, text)
 	if err != nil {
 		// What bash rejects, zsh may take, and the other way round.
-		other := &zshParsers
+		other := zshParsers
 		if pool == other {
-			other = &parsers
+			other = parsers
 		}
-		var alt []*syntax.Stmt
-		if e := parseWith(other, text, &alt); e == nil {
+		if alt, e := parseWith(other, text); e == nil {
 			stmts, err = alt, nil
 		} else if len(alt) > len(stmts) {
 			stmts = alt
@@ -289,8 +268,8 @@ func (f *frame) salvage(text string, done []*syntax.Stmt) {
 		if line == "" {
 			continue
 		}
-		var stmts []*syntax.Stmt
-		if parseWith(&parsers, line, &stmts) != nil && len(stmts) == 0 {
+		stmts, err := parseWith(parsers, line)
+		if err != nil && len(stmts) == 0 {
 			continue
 		}
 		g := f.fork()
@@ -303,23 +282,6 @@ func (f *frame) salvage(text string, done []*syntax.Stmt) {
 			g.stmt(s)
 		}
 	}
-}
-
-func parseWith(pool *sync.Pool, text string, stmts *[]*syntax.Stmt) error {
-	p := pool.Get().(*syntax.Parser)
-	defer pool.Put(p)
-	// The iterator must not be left early: the parser may go on after an error.
-	var first error
-	for s, err := range p.StmtsSeq(strings.NewReader(text)) {
-		switch {
-		case first != nil:
-		case err != nil:
-			first = err
-		default:
-			*stmts = append(*stmts, s)
-		}
-	}
-	return first
 }
 
 const (

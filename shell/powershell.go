@@ -634,7 +634,7 @@ func (r *psRun) inv(name string, args []psBound, at Span) *inv {
 		}
 		for _, v := range a.value.items {
 			if len(c.Args) < 4096 {
-				c.Args = append(c.Args, toArg(v))
+				c.Args = append(c.Args, toArg(&v))
 			}
 		}
 	}
@@ -786,7 +786,7 @@ func (r *psRun) env() []Assignment {
 	var out []Assignment
 	for k, v := range r.vars {
 		if n, ok := strings.CutPrefix(k, "env:"); ok {
-			out = append(out, Assignment{Name: strings.ToUpper(n), Value: toArg(v.one())})
+			out = append(out, Assignment{Name: strings.ToUpper(n), Value: argOf(v.one())})
 		}
 	}
 	slices.SortFunc(out, func(a, b Assignment) int { return strings.Compare(a.Name, b.Name) })

@@ -277,7 +277,7 @@ func (x *inv) gain() {
 		if m.added == nil {
 			m.added = &added{}
 		}
-		y := &gainInv{inv: inv{f: x.f, args: x.args, name: x.name, env: x.env, span: x.span, cmd: x.cmd, spec: s, p: s.parse(x.args[1:]), dry: x.dry}}
+		y := &gainInv{inv: inv{f: x.f, args: x.args, name: x.name, env: x.env, span: x.span, cmd: x.cmd, spec: s, p: s.parse(m.s, x.args[1:]), dry: x.dry}}
 		if !y.helps() {
 			y.run()
 		}

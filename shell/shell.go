@@ -78,28 +78,29 @@ func (l Limits) complete() Limits {
 // safe for concurrent use. It always returns a result: text that it cannot read,
 // and every bound that it hits (ctx's end among them), is recorded in the result.
 func Analyze(ctx context.Context, text string, opts Options) (r *Result) {
-	m := newMachine(ctx, opts)
-	r = m.res
+	m := begin(ctx, &opts)
 	// A fault in the reader of hostile text must refuse that text, not end the
 	// process that guards all sessions.
 	defer func() {
 		if recover() != nil {
 			m.breach("fault", Span{0, len(text)})
-			r = m.res
+			r = m.finish() // and the memory is not used again
 		}
 	}()
-	if len(text) > m.lim.Bytes {
+	switch {
+	case len(text) > m.lim.Bytes:
 		m.breach("bytes", Span{0, len(text)})
-		return r
-	}
-	if ctx.Err() != nil {
+	case ctx.Err() != nil:
 		m.breach("time", Span{0, len(text)})
-		return r
+	case opts.Dialect == Unknown:
+		r = m.runUnknown(text)
+	default:
+		m.runDialect(text)
 	}
-	if opts.Dialect == Unknown {
-		return m.runUnknown(text)
+	if r == nil {
+		r = m.finish()
 	}
-	m.runDialect(text)
+	m.end()
 	return r
 }
 
@@ -107,6 +108,8 @@ func Analyze(ctx context.Context, text string, opts Options) (r *Result) {
 // quoted operand: relative to CWD, `~` taken literally, links followed on disk
 // when opts has an FS.
 func Resolve(path string, opts Options) Path {
-	m := newMachine(context.Background(), opts)
-	return newFrame(m).resolve(lit(literal(path)))
+	m := begin(context.Background(), &opts)
+	p := newFrame(m).resolve(lit(literal(path)))
+	m.end()
+	return p
 }

@@ -221,8 +221,10 @@ func (p *parsed) abbrev(name string) *flagSpec {
 }
 
 // parse takes arguments (without the program) apart by the grammar s.
-func (s *spec) parse(args []value) *parsed {
-	p := &parsed{specs: []*spec{s}, dash: -1}
+func (s *spec) parse(mem *scratch, args []value) *parsed {
+	p := mem.parsed.one()
+	p.dash = -1
+	p.flags, p.pos, p.sub, p.specs = mem.flags.open(), mem.values.open(), mem.words.open(), append(mem.specs.open(), s)
 	posix := s.posix
 	for i := 0; i < len(args); i++ {
 		a := args[i]
@@ -305,13 +307,31 @@ func (s *spec) parse(args []value) *parsed {
 		}
 		p.cluster(t, a, args, &i)
 	}
+	p.flags, p.pos, p.sub, p.specs = mem.flags.keep(p.flags), mem.values.keep(p.pos), mem.words.keep(p.sub), mem.specs.keep(p.specs)
 	return p
+}
+
+// shortOptions is all options of one plain letter, one behind the other.
+var shortOptions = func() string {
+	var b strings.Builder
+	for c := range byte(0x80) {
+		b.WriteByte('-')
+		b.WriteByte(c)
+	}
+	return b.String()
+}()
+
+func shortOption(c byte) string {
+	if c < 0x80 {
+		return shortOptions[2*int(c) : 2*int(c)+2]
+	}
+	return "-" + string([]byte{c})
 }
 
 // cluster takes -abc apart.
 func (p *parsed) cluster(t string, a value, args []value, i *int) bool {
 	for j := 1; j < len(t); j++ {
-		name := "-" + t[j:j+1]
+		name := shortOption(t[j])
 		fs := p.find(name)
 		if fs == nil {
 			p.flags = append(p.flags, flagUse{name: name, raw: name, level: p.leaf()})
