@@ -15,6 +15,14 @@ import (
 // decodeAny reads one JSON value. A number that a float64 cannot hold is its own
 // text: one such number in an input must not hide everything beside it.
 func decodeAny(raw []byte) (any, error) {
+	if obj, ok := decodeFlat(raw); ok {
+		return obj, nil
+	}
+	return decodeTree(raw)
+}
+
+// decodeTree is decodeAny for values of any form.
+func decodeTree(raw []byte) (any, error) {
 	var v any
 	if json.Unmarshal(raw, &v) == nil {
 		return v, nil

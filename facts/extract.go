@@ -23,22 +23,20 @@ import (
 // input is not the object that it must be, or that the secret finder failed.
 func Extract(ctx context.Context, ev *ahp.Event, o Options) (*Facts, error) {
 	x := &extractor{ctx: ctx, o: o, limits: o.Limits.complete()}
-	f := &Facts{
-		Event: Event{ID: ev.ID, Source: ev.Source, Type: string(ev.Type), Time: ev.Time},
-		Session: Session{
-			ID: ev.Session.ID, CWD: ev.Session.CWD, Model: ev.Session.Model, Home: o.Home,
-		},
-		FoldCase: o.CaseInsensitive,
-	}
+	f := &x.facts
+	f.Event = Event{ID: ev.ID, Source: ev.Source, Type: string(ev.Type), Time: ev.Time}
+	f.Session = Session{ID: ev.Session.ID, CWD: ev.Session.CWD, Model: ev.Session.Model, Home: o.Home}
+	f.FoldCase = o.CaseInsensitive
 	x.f = f
 	if a := ev.Session.Agent; a != nil {
 		f.Session.AgentID, f.Session.AgentType = a.ID, a.Type
 	}
-	f.Session.Roots = sessionRoots(&ev.Session, &o)
+	f.Session.Roots = sessionRoots(&ev.Session, &x.o, x.roots[:0])
 	if ev.Tool == nil {
 		return f, nil
 	}
-	f.Tool = &Tool{Name: ev.Tool.Name, Kind: string(ev.Tool.Kind), CallID: ev.Tool.CallID}
+	f.Tool = &x.toolFact
+	f.Tool.Name, f.Tool.Kind, f.Tool.CallID = ev.Tool.Name, string(ev.Tool.Kind), ev.Tool.CallID
 	if len(ev.Tool.Input) > 0 {
 		var err error
 		if f.Tool.Input, err = decodeAny(ev.Tool.Input); err != nil {
@@ -58,11 +56,18 @@ func Extract(ctx context.Context, ev *ahp.Event, o Options) (*Facts, error) {
 			return nil, err
 		}
 	}
-	f.Hazards = hazards(f, o)
+	f.Hazards = hazards(f, &x.o)
 	return f, nil
 }
 
+// extractor is one [Extract]. The facts are in it, so that most events cost one
+// piece of memory.
 type extractor struct {
+	facts     Facts
+	toolFact  Tool
+	shellFact Shell
+	roots     [2]string
+
 	ctx    context.Context
 	o      Options
 	limits Limits
@@ -74,16 +79,15 @@ func (x *extractor) breach(bound string) { x.f.Breach = cmp.Or(x.f.Breach, bound
 
 // sessionRoots returns the roots that can be trusted to be workspaces: those of
 // the event, else those of the options, else the working folder.
-func sessionRoots(s *ahp.Session, o *Options) []string {
-	for _, list := range [][]string{s.WorkspaceRoots, o.Roots, {s.CWD}} {
-		var out []string
+func sessionRoots(s *ahp.Session, o *Options, out []string) []string {
+	for _, list := range [...][]string{s.WorkspaceRoots, o.Roots, {s.CWD}} {
 		for _, r := range list {
 			if r = CleanRoot(r, o.Home); r != "" && !slices.Contains(out, r) {
 				out = append(out, r)
 			}
 		}
-		if out != nil {
-			return out
+		if len(out) > 0 {
+			return slices.Clip(out)
 		}
 	}
 	return nil
@@ -286,7 +290,8 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 		keys = codeKeys
 	}
 	text, pointer, dialect := "", "", shape.dialect
-	for _, k := range sortedKeys(input) {
+	var buf [8]string
+	for _, k := range sortedInto(buf[:0], input) {
 		pk := plainKey(k)
 		switch v := input[k].(type) {
 		case string:
@@ -340,14 +345,15 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 	o := x.shellOptions()
 	o.Dialect = dialect
 	r := shell.Analyze(x.ctx, text, o)
-	x.f.Shell = &Shell{Text: text, Dialect: string(cmp.Or(r.Dialect, dialect)), Assumed: r.Assumed || dialect == shell.Unknown || shape.stdin, Result: r, Pointer: pointer}
+	x.shellFact = Shell{Text: text, Dialect: string(cmp.Or(r.Dialect, dialect)), Assumed: r.Assumed || dialect == shell.Unknown || shape.stdin, Result: r, Pointer: pointer}
+	x.f.Shell = &x.shellFact
 	if shape.stdin || r.Material() {
 		x.f.Undecidable = true
 	}
 	if len(r.Breaches) > 0 {
 		x.breach("shell." + r.Breaches[0].Bound)
 	}
-	shellFacts(x.f, r, x.o)
+	shellFacts(x.f, r)
 	x.bound()
 }
 
@@ -477,8 +483,11 @@ func stringList(list []any) ([]string, bool) {
 	return out, len(out) > 0
 }
 
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
+func sortedKeys(m map[string]any) []string { return sortedInto(nil, m) }
+
+// sortedInto is sortedKeys with the memory to use.
+func sortedInto(keys []string, m map[string]any) []string {
+	keys = slices.Grow(keys, len(m))
 	for k := range m {
 		keys = append(keys, k)
 	}

@@ -36,8 +36,8 @@ const (
 
 // hazards computes the hazards of everything else in f. It runs last, once per
 // event. Files and addresses of all tools are in f.Files and f.URLs by then.
-func hazards(f *Facts, o Options) []Hazard {
-	h := &hazardFinder{f: f, o: &o}
+func hazards(f *Facts, o *Options) []Hazard {
+	h := &hazardFinder{f: f, o: o}
 	if f.Shell != nil && f.Shell.Result != nil {
 		h.shell(f.Shell.Result, f.Shell.Text)
 	}
@@ -48,7 +48,7 @@ func hazards(f *Facts, o Options) []Hazard {
 
 // CommandHazards gives the hazards of one analyzed command line alone.
 func CommandHazards(r *shell.Result, text string, o Options) []Hazard {
-	return hazards(&Facts{Shell: &Shell{Text: text, Result: r}}, o)
+	return hazards(&Facts{Shell: &Shell{Text: text, Result: r}}, &o)
 }
 
 // maxHazards bounds the list; codes are never lost to it, only repetitions.

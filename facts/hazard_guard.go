@@ -10,6 +10,15 @@ import (
 // guardFolders are the folders in which agents keep their settings and hooks.
 var guardFolders = [...]string{".claude", ".cursor", ".gemini", ".codex", ".holdpoint", ".windsurf", ".factory", ".copilot", ".qwen", ".kiro", ".augment", ".codeium", ".cline", ".opencode", ".config/opencode", ".config/holdpoint", ".config/amp", "claude-code", "ClaudeCode"}
 
+// guardParts is guardFolders as they stand within a path.
+var guardParts = func() []string {
+	out := make([]string, len(guardFolders))
+	for i, dir := range guardFolders {
+		out[i] = "/" + dir + "/"
+	}
+	return out
+}()
+
 // guardFile reports whether p is a file that decides whether and how a gate is
 // asked: hook settings, hook scripts, the gate's own files and programs.
 func (h *hazardFinder) guardFile(p *shell.Path) bool {
@@ -31,8 +40,11 @@ func (h *hazardFinder) guardFile(p *shell.Path) bool {
 	if strings.Contains(abs, "/holdpoint.service") || strings.Contains(abs, "com.holdpoint.") || strings.Contains(abs, "/etc/holdpoint/") || strings.Contains(abs, "/holdpoint/hook.sock") {
 		return true
 	}
-	for _, dir := range guardFolders {
-		i := strings.Index(abs, "/"+dir+"/")
+	if !strings.Contains(abs, "/.") && !strings.Contains(abs, "laude") {
+		return false // none of the folders
+	}
+	for k, dir := range guardFolders {
+		i := strings.Index(abs, guardParts[k])
 		if i < 0 {
 			continue
 		}

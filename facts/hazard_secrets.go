@@ -38,7 +38,17 @@ var secretSuffixes = [...]string{
 	"/.local/share/keyrings", "/library/keychains", "/.password-store", "/.gnupg", "/.ssh", "/.aws", "/.kube", "/.docker", "/.config/gcloud", "/.azure", "/.config/gh",
 }
 
-// secretFolders are parts of paths whose files are all secret.
+// secretEnds is secretSuffixes by their last element.
+var secretEnds = func() map[string][]string {
+	m := map[string][]string{}
+	for _, s := range secretSuffixes {
+		m[path.Base(s)] = append(m[path.Base(s)], s)
+	}
+	return m
+}()
+
+// secretFolders are parts of paths whose files are all secret. Each begins with a hidden
+// folder, /etc, /run or the library of macOS: secretPath asks for that first.
 var secretFolders = [...]string{
 	"/.gnupg/private-keys-v1.d/", "/.gnupg/secring", "/etc/ssl/private/", "/run/secrets/", "/var/run/secrets/", "/.password-store/", "/.local/share/keyrings/", "/library/keychains/", "/.config/gcloud/legacy_credentials/", "/.config/google-chrome/default/login data", "/.aws/sso/cache/", "/.aws/cli/cache/", "/etc/letsencrypt/live/", "/etc/letsencrypt/archive/", "/etc/pki/tls/private/", "/.config/1password/", "/.electrum/wallets/", "/.ethereum/keystore/",
 }
@@ -107,14 +117,16 @@ func secretPath(abs string) bool {
 	if strings.HasPrefix(base, "service-account") && strings.HasSuffix(base, ".json") || strings.HasPrefix(base, "client_secret") && strings.HasSuffix(base, ".json") || strings.HasPrefix(base, "gcp-key") {
 		return true
 	}
-	for _, s := range secretSuffixes {
+	for _, s := range secretEnds[base] {
 		if strings.HasSuffix(abs, s) {
 			return true
 		}
 	}
-	for _, s := range secretFolders {
-		if strings.Contains(abs, s) {
-			return true
+	if strings.Contains(abs, "/.") || strings.Contains(abs, "/etc/") || strings.Contains(abs, "/run/") || strings.Contains(abs, "/library/") {
+		for _, s := range secretFolders {
+			if strings.Contains(abs, s) {
+				return true
+			}
 		}
 	}
 	if strings.Contains(abs, "/.ssh/") {
@@ -276,6 +288,31 @@ var tokenPrefixes = [...]struct {
 	{"key-", 32},
 }
 
+// shortestToken is the length of the shortest text that a token can be.
+var shortestToken = func() int {
+	n := 1 << 20
+	for _, t := range tokenPrefixes {
+		n = min(n, len(t.prefix)+t.least)
+	}
+	return n
+}()
+
+// longRun reports whether a text has room for a token: few lines have, and only
+// in those is it worth to look for each prefix.
+func longRun(text string) bool {
+	run := 0
+	for i := 0; i < len(text); i++ {
+		if !tokenChar(text[i]) {
+			run = 0
+			continue
+		}
+		if run++; run >= shortestToken {
+			return true
+		}
+	}
+	return false
+}
+
 func tokenChar(c byte) bool {
 	return c == '_' || c == '-' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
@@ -283,7 +320,11 @@ func tokenChar(c byte) bool {
 // literalSecret finds the first credential in a text: a token of a known form, a
 // private key, a password in a URL, or a value given to a name that says secret.
 func literalSecret(text string) (Span, bool) {
-	for _, t := range tokenPrefixes {
+	prefixes := tokenPrefixes[:]
+	if !longRun(text) {
+		prefixes = nil
+	}
+	for _, t := range prefixes {
 		from := 0
 		for {
 			i := strings.Index(text[from:], t.prefix)
@@ -342,11 +383,15 @@ func varied(s string) bool {
 			return false
 		}
 	}
-	kinds := map[byte]bool{}
+	var seen [256]bool
+	kinds := 0
 	for i := 0; i < len(s) && i < 80; i++ {
-		kinds[s[i]] = true
+		if !seen[s[i]] {
+			seen[s[i]] = true
+			kinds++
+		}
 	}
-	return len(kinds) >= 8
+	return kinds >= 8
 }
 
 func urlPassword(text string, at int) (int, bool) {

@@ -6,10 +6,16 @@ import (
 
 // shellFacts adds to f what the command line r says of files and addresses.
 // It runs once per command line, after f.Shell is set and before hazards.
-func shellFacts(f *Facts, r *shell.Result, o Options) {
+func shellFacts(f *Facts, r *shell.Result) {
 	pointer := ""
 	if f.Shell != nil {
 		pointer = f.Shell.Pointer
+	}
+	files := 0
+	for i := range r.Actions {
+		if fileOp(r.Actions[i].Kind) != "" {
+			files++
+		}
 	}
 	for i := range r.Actions {
 		a := &r.Actions[i]
@@ -21,7 +27,7 @@ func shellFacts(f *Facts, r *shell.Result, o Options) {
 		if a.Certainty == shell.Certain {
 			certainty = Certain
 		}
-		if op, ok := fileOps[a.Kind]; ok {
+		if op := fileOp(a.Kind); op != "" {
 			if a.Path.Place == shell.PlaceNull || a.Path.Abs == "" {
 				continue
 			}
@@ -38,11 +44,14 @@ func shellFacts(f *Facts, r *shell.Result, o Options) {
 			if a.Command >= 0 && a.Command < len(r.Commands) {
 				fl.Program = r.Commands[a.Command].Program
 			}
+			if f.Files == nil {
+				f.Files = make([]File, 0, files)
+			}
 			f.Files = append(f.Files, fl)
 			continue
 		}
-		use, ok := urlUses[a.Kind]
-		if !ok {
+		use := urlUse(a.Kind)
+		if use == "" {
 			continue
 		}
 		text := a.URL
@@ -59,11 +68,36 @@ func shellFacts(f *Facts, r *shell.Result, o Options) {
 	}
 }
 
-var fileOps = map[shell.Kind]FileOp{
-	shell.FileRead: FileRead, shell.FileWrite: FileWrite, shell.FileDelete: FileDelete, shell.FileMeta: FileList,
-	shell.FileMode: FileMode, shell.FileOwner: FileMode, shell.FileWipe: FileWrite, shell.FileExec: FileExec,
+func fileOp(k shell.Kind) FileOp {
+	switch k {
+	case shell.FileRead:
+		return FileRead
+	case shell.FileWrite, shell.FileWipe:
+		return FileWrite
+	case shell.FileDelete:
+		return FileDelete
+	case shell.FileMeta:
+		return FileList
+	case shell.FileMode, shell.FileOwner:
+		return FileMode
+	case shell.FileExec:
+		return FileExec
+	default:
+		return ""
+	}
 }
 
-var urlUses = map[shell.Kind]string{
-	shell.NetFetch: "fetch", shell.NetUpload: "upload", shell.NetConnect: "connect", shell.NetListen: "listen",
+func urlUse(k shell.Kind) string {
+	switch k {
+	case shell.NetFetch:
+		return UseFetch
+	case shell.NetUpload:
+		return UseUpload
+	case shell.NetConnect:
+		return UseConnect
+	case shell.NetListen:
+		return UseListen
+	default:
+		return ""
+	}
 }

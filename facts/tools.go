@@ -2,6 +2,7 @@ package facts
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/shell"
@@ -218,10 +219,31 @@ func plainKey(k string) string {
 	return k
 }
 
+// shapeNamed looks a name up without case.
+func shapeNamed(name string) (toolShape, bool) {
+	var buf [32]byte
+	if len(name) > len(buf) {
+		s, ok := toolShapes[strings.ToLower(name)]
+		return s, ok
+	}
+	low := append(buf[:0], name...)
+	for i, c := range low {
+		switch {
+		case c >= utf8.RuneSelf:
+			s, ok := toolShapes[strings.ToLower(name)]
+			return s, ok
+		case c >= 'A' && c <= 'Z':
+			low[i] = c + 'a' - 'A'
+		}
+	}
+	s, ok := toolShapes[string(low)]
+	return s, ok
+}
+
 // shapeOf finds how to read a tool. The kind that the harness gave decides what
 // the tool is; the name refines how its input is read.
 func shapeOf(name string, kind ahp.ToolKind) toolShape {
-	s, ok := toolShapes[strings.ToLower(name)]
+	s, ok := shapeNamed(name)
 	if kind == ahp.KindMCP || kind == ahp.KindOther || kind == "" {
 		if !ok {
 			return toolShape{kind: kind}
