@@ -237,7 +237,7 @@ func (w *walker) roots(s *ahp.Session) {
 	}
 	plain := true
 	if w.build {
-		s.WorkspaceRoots = make([]string, 0, 1)
+		s.WorkspaceRoots = w.spared().roots[:0]
 	}
 	w.open()
 	for w.more() {
@@ -262,7 +262,7 @@ func (w *walker) agent(s *ahp.Session) {
 		w.bad(w.skip(), "an object")
 		return
 	}
-	a := new(ahp.Agent)
+	a := &w.spared().agent
 	id := false
 	w.open()
 	for w.more() {
@@ -458,7 +458,7 @@ func (w *walker) offered(c *ahp.Capabilities) {
 		return
 	}
 	deny := false
-	c.Effects = c.Effects[:0]
+	c.Effects = w.spared().effects[:0]
 	w.open()
 	for w.more() {
 		v := w.skip()

@@ -84,6 +84,13 @@ func DecodeEvent(data []byte, l Limits) (*ahp.Event, error) {
 	defer w.free()
 	w.build = true
 	ev := new(ahp.Event)
+	if w.onepass() {
+		w.event(ev, new(ahp.Tool), anyEvent)
+		if w.whole() {
+			return ev, nil
+		}
+		ev = new(ahp.Event)
+	}
 	if w.valid() {
 		w.start()
 		w.event(ev, new(ahp.Tool), anyEvent)
@@ -104,6 +111,14 @@ func DecodeRequest(frame []byte, l Limits) (*Message, *Error) {
 	defer w.free()
 	w.build = true
 	all := new(requestMemory)
+	w.spare = &all.spare
+	if w.onepass() {
+		w.request(&all.message, &all.event, &all.tool)
+		if w.whole() {
+			return &all.message, nil
+		}
+		*all = requestMemory{}
+	}
 	var id idSeen
 	if w.valid() {
 		w.start()
@@ -139,6 +154,14 @@ type requestMemory struct {
 	message Message
 	event   ahp.Event
 	tool    ahp.Tool
+	spare   spare
+}
+
+// spare is memory for what most messages have once.
+type spare struct {
+	agent   ahp.Agent
+	roots   [1]string
+	effects [1]ahp.EffectType
 }
 
 // DecodeResponse reads a backend's answer to the request with this id and these
@@ -154,7 +177,14 @@ func DecodeResponse(frame []byte, id string, caps ahp.Capabilities, l Limits) ([
 	defer w.free()
 	w.build = true
 	var m Message
-	if w.valid() {
+	read := false
+	if w.onepass() {
+		w.response(&m, &id, caps)
+		if read = w.whole(); !read {
+			m = Message{}
+		}
+	}
+	if !read && w.valid() {
 		w.start()
 		w.response(&m, &id, caps)
 	}
@@ -337,12 +367,13 @@ func (w *walker) request(m *Message, ev *ahp.Event, tool *ahp.Tool) (seen idSeen
 	case !decoded:
 		// The method came after the params: go back for them.
 		w.path = append(w.path, paramsAt)
+		end := w.pos
 		w.pos = params.start
 		w.params(m, ev, tool)
 		if w.dead {
 			return seen
 		}
-		w.path = w.path[:0]
+		w.path, w.pos = w.path[:0], end
 	}
 	if m.Method == ahp.MethodIntercept && idOK && w.eventID.kind == '"' && !w.sameString(id, w.eventID) {
 		w.at(stageBody, ahp.FailMalformed, ahp.CodeInvalidParams, id.start, "id", "an id that is not the event's", "the id of params.event")

@@ -46,9 +46,9 @@ const (
 	maxPointer  = 1 << 10
 )
 
-// A walker goes once over text that is known to be valid JSON and knows at each
-// point where it is. Strictness has two halves: jsontext decides what is valid
-// JSON, the walker bounds and reads it.
+// A walker goes once over text and knows at each point where it is. Strictness has
+// two halves: jsontext decides what is valid JSON, the walker bounds and reads it.
+// A walker of unchecked text does both for messages without a fault.
 type walker struct {
 	b    []byte
 	lim  Limits
@@ -59,6 +59,9 @@ type walker struct {
 	lint  bool // keep every problem, with its whole pointer
 	dead  bool // a limit was broken: nothing more is read
 
+	unchecked bool   // nobody has looked at the text yet: see onepass.go
+	known     []span // then, the names of the open objects' members
+
 	skipping bool // inside a value that the protocol leaves open ...
 	base     int  // ... which is this deep: no pointer goes into it
 
@@ -68,6 +71,7 @@ type walker struct {
 	buf   []byte // scratch for a string with escapes
 
 	probs []problem
+	spare *spare // see spared
 
 	eventID val // the id of the event that was read
 }
@@ -76,6 +80,7 @@ type seg struct {
 	object             bool
 	n                  int // members or items so far, the current one included
 	nameStart, nameEnd int // the current member's name, quotes included
+	known              int // where its names begin in walker.known
 }
 
 // A val is the span of one value.
@@ -89,7 +94,7 @@ var walkers = sync.Pool{New: func() any { return new(walker) }}
 
 func newWalker(b []byte, l Limits) *walker {
 	w := walkers.Get().(*walker)
-	*w = walker{b: b, lim: l, path: w.path[:0], names: w.names[:0], buf: w.buf[:0], probs: w.probs[:0]}
+	*w = walker{b: b, lim: l, path: w.path[:0], names: w.names[:0], buf: w.buf[:0], probs: w.probs[:0], known: w.known[:0]}
 	return w
 }
 
@@ -105,12 +110,13 @@ func (w *walker) free() {
 		w.probs = nil
 	}
 	clear(w.probs[:cap(w.probs)])
-	w.b, w.text, w.own = nil, "", nil
+	w.b, w.text, w.own, w.spare = nil, "", nil, nil
 	walkers.Put(w)
 }
 
-// valid checks size and syntax. It reports at most one problem.
-func (w *walker) valid() bool {
+// bounded checks the size, and that the text is one line where it must be. It
+// reports at most one problem.
+func (w *walker) bounded() bool {
 	if len(w.b) > w.lim.MaxBytes {
 		e := tooLarge(w.lim)
 		w.fail(stageParse, e.Class, e.Code, e.Offset, e.Found, e.Expected)
@@ -122,6 +128,14 @@ func (w *walker) valid() bool {
 				"a raw line feed inside the message", "one message on one line")
 			return false
 		}
+	}
+	return true
+}
+
+// valid checks size and syntax. It reports at most one problem.
+func (w *walker) valid() bool {
+	if !w.bounded() {
+		return false
 	}
 	if jsontext.Value(w.b).IsValid() {
 		return true
@@ -196,6 +210,10 @@ func (w *walker) add(p problem) {
 // read, or of the current value if name is empty.
 func (w *walker) at(s stage, c ahp.FailureClass, code ahp.ErrorCode, off int, name, found, expected string) {
 	if w.dead || !w.wants(s) {
+		return
+	}
+	if w.unchecked {
+		w.giveUp()
 		return
 	}
 	w.add(problem{stage: s, class: c, code: code, off: off, pointer: w.pointer(name), found: found, expected: expected})
@@ -361,7 +379,7 @@ func (w *walker) space() {
 
 // kind returns the kind of the value at the current position.
 func (w *walker) kind() byte {
-	if w.dead {
+	if w.dead || w.pos >= len(w.b) {
 		return 0
 	}
 	return w.b[w.pos]
@@ -385,7 +403,7 @@ func (w *walker) open() {
 		w.limit("more than "+strconv.Itoa(w.lim.MaxDepth)+" levels of objects and arrays", "a value within the limit")
 		return
 	}
-	w.path = append(w.path, seg{object: w.b[w.pos] == '{'})
+	w.path = append(w.path, seg{object: w.b[w.pos] == '{', known: len(w.known)})
 	w.pos++
 }
 
@@ -394,6 +412,9 @@ func (w *walker) open() {
 func (w *walker) more() bool {
 	if w.dead {
 		return false
+	}
+	if w.unchecked {
+		return w.moreUnchecked()
 	}
 	s := &w.path[len(w.path)-1]
 	w.space()
@@ -431,7 +452,7 @@ func (w *walker) more() bool {
 func (w *walker) name() []byte {
 	s := &w.path[len(w.path)-1]
 	q := w.b[s.nameStart:s.nameEnd]
-	if bytes.IndexByte(q, '\\') < 0 {
+	if w.unchecked || bytes.IndexByte(q, '\\') < 0 {
 		return q[1 : len(q)-1]
 	}
 	w.names, _ = jsontext.AppendUnquote(w.names[:0], q) // valid by now
@@ -461,6 +482,9 @@ func (w *walker) stringEnd(i int) (end int, esc bool) {
 func (w *walker) skip() val {
 	if w.dead {
 		return val{kind: 'n'}
+	}
+	if w.unchecked {
+		return w.skipUnchecked()
 	}
 	v := val{kind: w.b[w.pos], start: w.pos}
 	switch v.kind {
@@ -552,6 +576,15 @@ func (w *walker) str(v val) string {
 		return w.text[v.start+1 : v.end-1]
 	}
 	return string(w.b[v.start+1 : v.end-1])
+}
+
+// spared is memory for what most messages have once. Whoever reads a message has it
+// in one allocation with the rest.
+func (w *walker) spared() *spare {
+	if w.spare == nil {
+		w.spare = new(spare)
+	}
+	return w.spare
 }
 
 // raw returns the text of a value for the model.
