@@ -43,6 +43,15 @@ type Step struct {
 	// causes ([ahp.FailEvent]); by default they refuse (design: padding must not
 	// open the gate).
 	EventByPolicy bool
+
+	// Caps and View belong to revision draft; a [Chain] ignores them.
+
+	// Caps is what this backend was offered: the boundary's capabilities or less
+	// (D-CAP-1). Nil means the boundary's.
+	Caps *ahp.Capabilities
+	// View is the event as this backend was shown it. A list of which it was not
+	// shown every text is not replaced (D-CAP-6). Nil means the whole event.
+	View *ahp.Event
 }
 
 // A Verdict is what came of a [Step], for the hop's part of the record.
@@ -50,6 +59,17 @@ type Verdict struct {
 	Answer  Answer
 	Failure *ahp.Failure      // what counted as the failure; nil when there was none
 	Policy  ahp.FailurePolicy // the policy that decided; empty when none did
+
+	Effects []ahp.EffectType // draft: the names of the accepted effects, in order
+	Changed bool             // draft: they changed the effective value
+}
+
+// Into writes the verdict into the hop that it is about.
+func (v *Verdict) Into(h *Hop) {
+	h.Answer, h.Policy, h.Effects, h.Changed = v.Answer, v.Policy, v.Effects, v.Changed
+	if v.Failure != nil {
+		h.Class, h.FailureCode = v.Failure.Class, v.Failure.Code
+	}
 }
 
 var (

@@ -31,6 +31,23 @@ const (
 	DecisionSynthetic Decision = "synthetic" // a failure refused (V-FAIL-5)
 )
 
+// A Denial is one of several denials in one response (D-EFF-8).
+type Denial struct {
+	Code   string `json:"code,omitzero"`
+	Reason string `json:"reason"` // escaped, at most [MaxLineBytes]
+}
+
+// MaxDenials is how many denials of one response a record lists.
+const MaxDenials = 16
+
+func denials(in []*ahp.Deny) []Denial {
+	out := make([]Denial, min(len(in), MaxDenials))
+	for i := range out {
+		out[i] = Denial{Code: name(in[i].Code), Reason: OneLine(in[i].Reason)}
+	}
+	return out
+}
+
 // A Record is what one settlement leaves behind. It is free of payload: it holds
 // identities, names, codes and times, and of free text only the reason of an
 // explicit denial. All durations are on the monotonic clock.
