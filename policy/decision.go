@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/holdpoint/holdpoint/ahp"
@@ -13,9 +14,13 @@ type Effect string
 // The effects. There is none that permits: a policy that has nothing against an
 // operation says so with [EffectNone], and others still decide.
 const (
-	EffectDeny Effect = "deny" // the operation is refused
-	EffectFlag Effect = "flag" // recorded and shown; decides nothing
-	EffectNone Effect = "none" // nothing against it; only a decision has it
+	EffectDeny    Effect = "deny"    // the operation is refused
+	EffectAsk     Effect = "ask"     // it needs an approval first
+	EffectModify  Effect = "modify"  // its input is changed; only a rule has it
+	EffectMessage Effect = "message" // a text for the user; only a rule has it
+	EffectInject  Effect = "inject"  // a text for the model; only a rule has it
+	EffectFlag    Effect = "flag"    // recorded and shown; decides nothing
+	EffectNone    Effect = "none"    // nothing against it; only a decision has it
 )
 
 // Severity grades a rule for people. It changes no decision.
@@ -35,7 +40,7 @@ type Mode string
 // The modes.
 const (
 	ModeEnforce Mode = "enforce"
-	ModeShadow  Mode = "shadow" // a deny is recorded and has no effect
+	ModeShadow  Mode = "shadow" // what a rule would do is recorded and has no effect
 )
 
 // The limits on texts that leave a decision.
@@ -56,10 +61,10 @@ type Fired struct {
 // A Decision is what a [Set] says of one event. All texts in it are escaped:
 // no control or bidirectional character, no line break.
 type Decision struct {
-	Effect Effect // deny or none
+	Effect Effect // deny, ask or none
 
-	// The rule that denied; empty for none. With a breach, Rule is
-	// [RuleAnalysisBound].
+	// The rule that denied, or the first that asks; empty for none. With a breach,
+	// Rule is [RuleAnalysisBound].
 	Rule     string
 	Reason   string // at most [MaxReasonBytes]
 	Message  string // one short line for the model, at most [MaxMessageBytes]
@@ -67,7 +72,14 @@ type Decision struct {
 	Severity Severity
 
 	Flags  []Fired // rules with effect flag that held, in rule order
-	Shadow []Fired // denials that shadow mode took the effect from, in rule order
+	Shadow []Fired // rules that shadow mode took the effect from, in rule order
+
+	// What else the rules do to an operation that is not denied, in order. A denial
+	// has none of it: a change that nobody makes must not be told of.
+	Asks    []Fired
+	Changes []Change
+	Notices []Notice
+	Input   ahp.Raw `json:",omitempty"` // the effective input, when Changes is not empty
 
 	Hazards     []string // codes, sorted, once each
 	FactsRead   []string // names of the facts that the evaluated rules read, sorted
@@ -81,36 +93,44 @@ const (
 	RuleAnalysisBound = "holdpoint.analysis-bound"
 	CodeAnalysisBound = "dev.holdpoint.analysis_bound"
 	CodeDenied        = "dev.holdpoint.denied" // for rules without a code
+
+	// RuleRewriteBound refuses an operation whose input the policy's own rules
+	// rewrite over and over (see [MaxRounds]).
+	RuleRewriteBound = "holdpoint.rewrite-bound"
+	CodeRewriteBound = "dev.holdpoint.rewrite_bound"
+
+	// CodeCannotAsk and CodeCannotChange refuse what needs an approval, or another
+	// input, where the harness offers none.
+	CodeCannotAsk    = "dev.holdpoint.approval_unavailable"
+	CodeCannotChange = "dev.holdpoint.change_unavailable"
 )
 
 // Denied reports whether the operation is refused. The zero Decision is.
-func (d Decision) Denied() bool { return d.Effect != EffectNone }
+func (d Decision) Denied() bool { return d.Effect != EffectNone && d.Effect != EffectAsk }
 
-// Effects returns the decision as AHP effects: one deny, or none. The deny
-// carries the short message; policy internals stay in the record (V-DEC-3).
-func (d Decision) Effects() []ahp.Effect {
-	if !d.Denied() {
-		return nil
-	}
-	reason := d.Message
-	if reason == "" {
-		reason = "Refused by policy."
-	}
-	code := d.Code
-	if code == "" {
-		code = CodeDenied
-	}
-	return []ahp.Effect{&ahp.Deny{Reason: reason, Code: code}}
-}
-
-// RuleNames returns the names of the rules that denied or flagged, in order.
+// RuleNames returns the names of the rules that had an effect or flagged, once
+// each, in order.
 func (d Decision) RuleNames() []string {
 	var out []string
+	add := func(name string) {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
 	if d.Denied() && d.Rule != "" {
-		out = append(out, d.Rule)
+		add(d.Rule)
+	}
+	for _, f := range d.Asks {
+		add(f.Rule)
+	}
+	for _, c := range d.Changes {
+		add(c.Rule)
+	}
+	for _, n := range d.Notices {
+		add(n.Rule)
 	}
 	for _, f := range d.Flags {
-		out = append(out, f.Rule)
+		add(f.Rule)
 	}
 	return out
 }

@@ -23,6 +23,10 @@ type Compiler interface {
 	// Compile checks the text of one `when` and makes it ready. A bad condition
 	// gives a *CompileError.
 	Compile(text string) (Program, error)
+	// CompileValue checks the text of a value expression, as the merge of a rule
+	// is, and makes it ready. A bad one, or one whose type can never be want,
+	// gives a *CompileError.
+	CompileValue(text string, want ValueType) (ValueProgram, error)
 }
 
 // A Program is a compiled condition. It is immutable and safe for concurrent

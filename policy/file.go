@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -50,10 +51,11 @@ type namedList struct {
 }
 
 type ruleNode struct {
-	rule Rule
-	when *yaml.Node
-	at   *yaml.Node // the rule's name
-	ptr  string
+	rule  Rule
+	when  *yaml.Node
+	value *yaml.Node // the value expression; nil without
+	at    *yaml.Node // the rule's name
+	ptr   string
 }
 
 type override struct {
@@ -79,6 +81,7 @@ const (
 	maxNameBytes   = 128
 	maxWhenBytes   = 32 << 10
 	maxHintBytes   = 1024
+	maxTextBytes   = MaxInjectionBytes
 	maxReasonInput = MaxReasonBytes
 )
 
@@ -209,6 +212,16 @@ func (f *file) parseRule(n *yaml.Node, ptr string) *ruleNode {
 	d := f.doc
 	r := &ruleNode{at: n, ptr: ptr, rule: Rule{Enabled: true, Severity: SeverityMedium}}
 	before := len(d.problems)
+	var effect *yaml.Node
+	var said []place // keys that only some effects have
+	expr := func(key string, to *string) member {
+		return func(n *yaml.Node, ptr string) {
+			if s, ok := d.text(n, ptr, maxWhenBytes); ok {
+				*to, r.value = s, n
+			}
+			said = append(said, place{key, n, ptr})
+		}
+	}
 	d.object(n, ptr, map[string]member{
 		"name": func(n *yaml.Node, ptr string) {
 			r.rule.Name, _ = d.ident(n, ptr)
@@ -222,8 +235,19 @@ func (f *file) parseRule(n *yaml.Node, ptr string) *ruleNode {
 				r.rule.When, r.when = s, n
 			}
 		},
-		"effect": func(n *yaml.Node, ptr string) { r.rule.Effect, _ = choice(d, n, ptr, EffectDeny, EffectFlag) },
-		"mode":   func(n *yaml.Node, ptr string) { r.rule.Mode, _ = choice(d, n, ptr, ModeEnforce, ModeShadow) },
+		"effect":   func(n *yaml.Node, ptr string) { effect, r.rule.Effect = n, f.effect(n, ptr) },
+		"merge":    expr("merge", &r.rule.Merge),
+		"replace":  expr("replace", &r.rule.Replace),
+		"textFrom": expr("textFrom", &r.rule.TextFrom),
+		"text": func(n *yaml.Node, ptr string) {
+			r.rule.Text, _ = d.text(n, ptr, maxTextBytes)
+			said = append(said, place{"text", n, ptr})
+		},
+		"deliverAt": func(n *yaml.Node, ptr string) {
+			r.rule.DeliverAt, _ = choice(d, n, ptr, ahp.DeliverNow, ahp.DeliverNextTurn)
+			said = append(said, place{"deliverAt", n, ptr})
+		},
+		"mode": func(n *yaml.Node, ptr string) { r.rule.Mode, _ = choice(d, n, ptr, ModeEnforce, ModeShadow) },
 		"reason": func(n *yaml.Node, ptr string) {
 			r.rule.Reason, _ = d.text(n, ptr, maxReasonInput)
 		},
@@ -242,6 +266,9 @@ func (f *file) parseRule(n *yaml.Node, ptr string) *ruleNode {
 		"enabled": func(n *yaml.Node, ptr string) { r.rule.Enabled, _ = d.boolean(n, ptr) },
 		"allow":   func(n *yaml.Node, ptr string) { r.rule.Allow = d.allow(n, ptr) },
 	}, "name", "when", "effect", "reason")
+	if r.rule.Effect != "" {
+		d.effectKeys(effect, ptr, r.rule.Effect, said)
+	}
 	if len(d.problems) > before {
 		// A rule whose condition can be read is still checked, so that one look
 		// shows everything.
@@ -251,6 +278,57 @@ func (f *file) parseRule(n *yaml.Node, ptr string) *ruleNode {
 	}
 	r.rule.Origin = Origin{Layer: f.layer, File: d.file, Line: r.at.Line, Column: r.at.Column}
 	return r
+}
+
+// effect reads the effect of a rule. What a project says may tighten only: it can
+// neither change an input nor speak to the user or the model.
+func (f *file) effect(n *yaml.Node, ptr string) Effect {
+	e, ok := choice(f.doc, n, ptr, EffectDeny, EffectAsk, EffectModify, EffectMessage, EffectInject, EffectFlag)
+	if ok && f.layer == LayerProject && e != EffectDeny && e != EffectAsk && e != EffectFlag {
+		f.doc.fail(n, ptr, "a project overlay may only tighten: its rules deny, ask or flag")
+	}
+	return e
+}
+
+// A place is one key of a rule.
+type place struct {
+	key string
+	at  *yaml.Node
+	ptr string
+}
+
+// effectKeys checks the keys that belong to an effect: none is ignored, and none
+// that is needed is guessed.
+func (d *document) effectKeys(at *yaml.Node, ptr string, e Effect, said []place) {
+	var oneOf, also []string
+	switch e {
+	case EffectModify:
+		oneOf = []string{"merge", "replace"}
+	case EffectMessage:
+		oneOf = []string{"text", "textFrom"}
+	case EffectInject:
+		oneOf, also = []string{"text", "textFrom"}, []string{"deliverAt"}
+	case EffectDeny, EffectAsk, EffectFlag, EffectNone:
+	}
+	first := ""
+	for _, p := range said {
+		switch {
+		case slices.Contains(also, p.key):
+			also = nil
+		case !slices.Contains(oneOf, p.key):
+			d.fail(p.at, p.ptr, "key %q does not go with effect %s", p.key, e)
+		case first != "":
+			d.fail(p.at, p.ptr, "found both %q and %q, want one", first, p.key)
+		default:
+			first = p.key
+		}
+	}
+	if len(oneOf) > 0 && first == "" {
+		d.fail(at, ptr, "effect %s needs the key %s", e, strings.Join(oneOf, " or "))
+	}
+	for _, key := range also {
+		d.fail(at, ptr, "effect %s needs the key %s", e, key)
+	}
 }
 
 func (f *file) parseOverrides(n *yaml.Node, ptr string) {
@@ -276,7 +354,8 @@ func (f *file) parseOverrides(n *yaml.Node, ptr string) {
 				}
 			},
 			"effect": func(n *yaml.Node, ptr string) {
-				if e, ok := choice(d, n, ptr, EffectDeny, EffectFlag); ok {
+				// The others need more than a name.
+				if e, ok := choice(d, n, ptr, EffectDeny, EffectAsk, EffectFlag); ok {
 					o.effect = &e
 					if e != EffectDeny {
 						loosens(n, ptr, "the effect can only become deny")

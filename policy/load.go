@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"go.yaml.in/yaml/v4"
 
+	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/jcs"
 )
 
@@ -224,15 +226,22 @@ func join(files []*file, o Options) (*Set, []*Problem) {
 	for _, n := range nodes {
 		prog, err := compiler.Compile(n.rule.When)
 		if err != nil {
-			owner[n.rule.Name].compileError(n, err)
+			owner[n.rule.Name].expressionError(n.when, n.ptr+"/when", n.rule.When, err)
 			continue
+		}
+		var value ValueProgram
+		if text, key, want := n.rule.value(); text != "" {
+			if value, err = compiler.CompileValue(text, want); err != nil {
+				owner[n.rule.Name].expressionError(n.value, n.ptr+"/"+key, text, err)
+				continue
+			}
 		}
 		r := n.rule
 		allow := r.Allow
 		if r.Origin.Layer != LayerProject {
 			allow = joinAllow(set.allow, allow)
 		}
-		set.add(&r, prog, allow)
+		set.add(&r, prog, value, allow)
 	}
 
 	var problems []*Problem
@@ -309,6 +318,7 @@ func (ov *override) apply(r *Rule) {
 	}
 	if ov.effect != nil {
 		r.Effect = *ov.effect
+		r.Merge, r.Replace, r.Text, r.TextFrom, r.DeliverAt = "", "", "", "", ""
 	}
 	if ov.mode != nil {
 		r.Mode = *ov.mode
@@ -335,23 +345,22 @@ func joinAllow(a, b Allow) Allow {
 	}
 }
 
-// compileError reports the faults of a condition at their place in the file, or
-// at the start of the condition with the condition's own line below.
-func (f *file) compileError(n *ruleNode, err error) {
+// expressionError reports the faults of the expression that stands at n, at their
+// place in the file, or at its start with the expression's own line below.
+func (f *file) expressionError(n *yaml.Node, ptr, text string, err error) {
 	d := f.doc
-	ptr := n.ptr + "/when"
 	var ce *CompileError
 	if !errors.As(err, &ce) {
-		d.fail(n.when, ptr, "%s", err)
+		d.fail(n, ptr, "%s", err)
 		return
 	}
 	for _, p := range ce.Problems {
-		line, col, exact := d.inScalar(n.when, p.Line, p.Column)
+		line, col, exact := d.inScalar(n, p.Line, p.Column)
 		d.failAt(line, col, ptr, "%s", p.Message)
 		if exact || len(d.problems) == 0 {
 			continue
 		}
-		if lines := strings.Split(n.rule.When, "\n"); p.Line <= len(lines) {
+		if lines := strings.Split(text, "\n"); p.Line <= len(lines) {
 			d.problems[len(d.problems)-1].Snippet = snippet(lines[p.Line-1], p.Column)
 		}
 	}
@@ -371,6 +380,12 @@ func digest(s *Set, lists map[string][]string) (string, error) {
 		Code     string   `json:"code"`
 		Severity Severity `json:"severity"`
 		Allow    Allow    `json:"allow"`
+
+		Merge     string       `json:"merge,omitzero"`
+		Replace   string       `json:"replace,omitzero"`
+		Text      string       `json:"text,omitzero"`
+		TextFrom  string       `json:"textFrom,omitzero"`
+		DeliverAt ahp.Delivery `json:"deliverAt,omitzero"`
 	}
 	content := struct {
 		Format   int                 `json:"format"`
@@ -382,6 +397,7 @@ func digest(s *Set, lists map[string][]string) (string, error) {
 	for _, r := range s.rules {
 		content.Rules = append(content.Rules, rule{
 			r.Name, r.When, r.Effect, r.Mode, r.Enabled, r.Reason, r.Hint, r.Code, r.Severity, r.allow,
+			r.Merge, r.Replace, r.Text, r.TextFrom, r.DeliverAt,
 		})
 	}
 	b, err := json.Marshal(content)

@@ -1,5 +1,7 @@
 package policy
 
+import "github.com/holdpoint/holdpoint/ahp"
+
 // A Rule is one loaded rule, with every override applied.
 type Rule struct {
 	Name     string   `json:"name"`
@@ -13,6 +15,31 @@ type Rule struct {
 	Severity Severity `json:"severity"`
 	Allow    Allow    `json:"allow,omitzero"`
 	Origin   Origin   `json:"origin"`
+
+	// Merge or Replace makes the object of a modify rule, an expression over the
+	// same names as When.
+	Merge   string `json:"merge,omitempty"`
+	Replace string `json:"replace,omitempty"`
+	// Text is what a message or inject rule says; TextFrom is an expression that
+	// makes it.
+	Text     string `json:"text,omitempty"`
+	TextFrom string `json:"textFrom,omitempty"`
+	// DeliverAt says when the model gets the text of an inject rule.
+	DeliverAt ahp.Delivery `json:"deliverAt,omitempty"`
+}
+
+// value returns the rule's value expression, its key in the file, and what it must
+// make; all are empty where it has none.
+func (r *Rule) value() (text, key string, want ValueType) {
+	switch {
+	case r.Merge != "":
+		return r.Merge, "merge", ValueObject
+	case r.Replace != "":
+		return r.Replace, "replace", ValueObject
+	case r.TextFrom != "":
+		return r.TextFrom, "textFrom", ValueText
+	}
+	return "", "", ""
 }
 
 // Origin says where a rule was written.

@@ -3,10 +3,10 @@ package policy
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
+	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/facts"
 	"github.com/holdpoint/holdpoint/shell"
 )
@@ -40,10 +40,25 @@ type compiledRule struct {
 	reads  []int // indices in Set.facts
 	fired  Fired // with the texts escaped
 	short  string
+
+	value ValueProgram  // of modify, and of message and inject with textFrom
+	op    ahp.Operation // of modify
+	text  string        // of message and inject with text; escaped
 }
 
-func (s *Set) add(r *Rule, prog Program, allow Allow) {
-	c := &compiledRule{Rule: r, prog: prog, needs: prog.Needs(), allow: allow}
+func (s *Set) add(r *Rule, prog Program, value ValueProgram, allow Allow) {
+	c := &compiledRule{Rule: r, prog: prog, needs: prog.Needs(), allow: allow, value: value}
+	if value != nil {
+		c.needs.Facts = sorted(c.needs.Facts, value.Needs().Facts)
+	}
+	switch {
+	case r.Merge != "":
+		c.op = ahp.OpMerge
+	case r.Replace != "":
+		c.op = ahp.OpReplace
+	case r.Text != "":
+		c.text = noticeText(r.Effect, r.Text)
+	}
 	reason := strings.TrimSpace(r.Reason)
 	full := reason
 	if r.Hint != "" {
@@ -130,13 +145,8 @@ func (s *Set) Programs() *shell.Programs { return s.programs }
 // not, [facts.Options.Secrets] can stay nil.
 func (s *Set) NeedsSecrets() bool { return s.secrets }
 
-// Decide applies the rules to f. It is bounded: by ctx, and each condition by the
-// engine's own limit.
-//
-// An *EvalError means that a rule could not be evaluated and none refused; the
-// Decision returned with it is the zero one, a refusal. A rule that refuses holds
-// even when another one fails, so that a broken rule cannot open the gate.
-func (s *Set) Decide(ctx context.Context, f *facts.Facts) (Decision, error) {
+// pass is one round over the rules.
+func (s *Set) pass(ctx context.Context, f *facts.Facts) (Decision, error) {
 	d := Decision{Effect: EffectNone, Digest: s.digest, Undecidable: f.Undecidable}
 	d.Hazards = hazardNames(f)
 	if f.Breach != "" {
@@ -151,10 +161,13 @@ func (s *Set) Decide(ctx context.Context, f *facts.Facts) (Decision, error) {
 	var failed error
 	for _, i := range candidates {
 		r := s.rules[i]
-		if d.Effect == EffectDeny && r.Effect == EffectDeny && r.Mode == ModeEnforce {
+		if d.Effect == EffectDeny && r.Effect != EffectFlag && r.Mode == ModeEnforce {
 			continue // the first refusal decides
 		}
 		hit, err := run.eval(ctx, r)
+		if hit {
+			err = run.act(ctx, &d, r)
+		}
 		if err != nil {
 			if ctx.Err() != nil {
 				failed = cmp.Or(failed, err)
@@ -169,14 +182,12 @@ func (s *Set) Decide(ctx context.Context, f *facts.Facts) (Decision, error) {
 			failed = cmp.Or(failed, err)
 			continue
 		}
-		if hit {
-			d.apply(r)
-		}
 	}
 	d.FactsRead = run.read()
 	if failed != nil && d.Effect != EffectDeny {
 		return Decision{}, failed
 	}
+	d.settle()
 	return d, nil
 }
 
@@ -194,24 +205,10 @@ func (d *Decision) note(r *compiledRule) {
 	}
 }
 
-func (d *Decision) apply(r *compiledRule) {
-	switch {
-	case r.Effect == EffectFlag:
-		d.Flags = append(d.Flags, r.fired)
-	case r.Mode == ModeShadow:
-		d.Shadow = append(d.Shadow, r.fired)
-	case d.Effect != EffectDeny:
-		d.Effect = EffectDeny
-		d.Rule, d.Reason, d.Code, d.Severity, d.Message = r.Name, r.fired.Reason, r.Code, r.Severity, r.short
-	}
-}
-
 // breached refuses an event that was not analysed to the end (design, decision 4).
 func (s *Set) breached(d *Decision, f *facts.Facts) {
-	d.Effect, d.Rule, d.Code, d.Severity = EffectDeny, RuleAnalysisBound, CodeAnalysisBound, SeverityHigh
 	d.Breach = f.Breach
-	d.Reason = Escape("The call is too large or too deep to be judged ("+f.Breach+"). Split it into smaller steps.", MaxReasonBytes)
-	d.Message = d.Reason
+	d.refuse(RuleAnalysisBound, CodeAnalysisBound, "The call is too large or too deep to be judged ("+f.Breach+"). Split it into smaller steps.")
 	d.FactsRead = []string{"breach"}
 }
 
@@ -308,6 +305,8 @@ type run struct {
 	facts  *facts.Facts
 	inputs []*Input // one for each filter, made on first need
 	names  []bool   // facts that were read
+
+	effective map[string]any // the input that modify rules have left; nil before the first
 }
 
 func (s *Set) start(f *facts.Facts) *run {
@@ -328,13 +327,10 @@ func (r *run) eval(ctx context.Context, rule *compiledRule) (bool, error) {
 		r.names[n] = true
 	}
 	hit, err := rule.prog.Eval(ctx, in)
-	if err == nil {
-		return hit, nil
+	if err != nil {
+		return false, evalFailure(rule, err)
 	}
-	if ee, ok := errors.AsType[*EvalError](err); ok {
-		return false, &EvalError{Rule: rule.Name, Cause: ee.Cause, Err: ee.Err}
-	}
-	return false, &EvalError{Rule: rule.Name, Cause: CauseError, Err: err}
+	return hit, nil
 }
 
 func (r *run) read() []string {

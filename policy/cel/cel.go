@@ -66,24 +66,36 @@ func New(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	env, err := celgo.NewEnv(append(envOptions(prov), celgo.HomogeneousAggregateLiterals())...)
+	if err != nil {
+		return nil, fmt.Errorf("cel: %w", err)
+	}
+	return &Engine{opts: o, env: env, prov: prov}, nil
+}
+
+// envOptions is what every environment has.
+func envOptions(prov *provider) []celgo.EnvOption {
 	opts := []celgo.EnvOption{
 		celgo.CustomTypeAdapter(prov),
 		celgo.CustomTypeProvider(prov),
 		celgo.ParserExpressionSizeLimit(maxConditionBytes),
 		celgo.ParserRecursionLimit(maxConditionDepth),
-		celgo.HomogeneousAggregateLiterals(),
 		ext.Strings(),
 		celgo.Macros(macros()...),
 	}
 	for _, r := range policy.FactRoots() {
 		opts = append(opts, celgo.Variable(r.Name, celType(r.Type)))
 	}
-	opts = append(opts, functions()...)
-	env, err := celgo.NewEnv(opts...)
-	if err != nil {
-		return nil, fmt.Errorf("cel: %w", err)
-	}
-	return &Engine{opts: o, env: env, prov: prov}, nil
+	return append(opts, functions()...)
+}
+
+// extend adds the lists of prov.
+func extend(env *celgo.Env, prov *provider) (*celgo.Env, error) {
+	return env.Extend(
+		celgo.CustomTypeAdapter(prov),
+		celgo.CustomTypeProvider(prov),
+		celgo.Variable("lists", celgo.ObjectType("Lists")),
+	)
 }
 
 // Name returns the engine's name and the revision of its fact types.
@@ -95,20 +107,18 @@ func (e *Engine) Compiler(lists map[string][]string) (policy.Compiler, error) {
 		return &compiler{engine: e, env: e.env}, nil
 	}
 	prov := e.prov.withLists(lists)
-	env, err := e.env.Extend(
-		celgo.CustomTypeAdapter(prov),
-		celgo.CustomTypeProvider(prov),
-		celgo.Variable("lists", celgo.ObjectType("Lists")),
-	)
+	env, err := extend(e.env, prov)
 	if err != nil {
 		return nil, fmt.Errorf("cel: %w", err)
 	}
-	return &compiler{engine: e, env: env, lists: prov.lists}, nil
+	return &compiler{engine: e, env: env, prov: prov, lists: prov.lists}, nil
 }
 
 type compiler struct {
 	engine *Engine
 	env    *celgo.Env
+	values *celgo.Env // of value expressions; made when the first is compiled
+	prov   *provider  // with lists; nil without
 	lists  *listsValue
 }
 
@@ -146,11 +156,12 @@ func (e *Engine) keep(text string, p *program) {
 	e.compiled[text] = p
 }
 
-func (c *compiler) compile(text string) (*program, error) {
+// check parses and type-checks an expression.
+func (c *compiler) check(env *celgo.Env, text string) (*celgo.Ast, error) {
 	if strings.TrimSpace(text) == "" {
-		return nil, &policy.CompileError{Problems: []policy.CompileProblem{{Line: 1, Column: 1, Message: "the condition is empty"}}}
+		return nil, &policy.CompileError{Problems: []policy.CompileProblem{{Line: 1, Column: 1, Message: "the expression is empty"}}}
 	}
-	checked, iss := c.env.Compile(text)
+	checked, iss := env.Compile(text)
 	if iss != nil && iss.Err() != nil {
 		ce := &policy.CompileError{}
 		for _, e := range iss.Errors() {
@@ -162,6 +173,14 @@ func (c *compiler) compile(text string) (*program, error) {
 			ce.Problems = append(ce.Problems, p)
 		}
 		return nil, ce
+	}
+	return checked, nil
+}
+
+func (c *compiler) compile(text string) (*program, error) {
+	checked, err := c.check(c.env, text)
+	if err != nil {
+		return nil, err
 	}
 	if t := checked.OutputType(); !t.IsExactType(celgo.BoolType) {
 		return nil, &policy.CompileError{Problems: []policy.CompileProblem{{
