@@ -23,6 +23,10 @@ func AppendIntercept(dst []byte, ev *ahp.Event, caps ahp.Capabilities, exts ahp.
 	if ev == nil {
 		return e.refuse(ahp.FailEvent, "", "no event", "an event")
 	}
+	if exts == nil && e.plainIntercept(ev, &caps) {
+		return e.b, nil
+	}
+	e.restart()
 	e.at = "/params/event"
 	e.text(`{"jsonrpc":"2.0","id":`)
 	e.string("id", ev.ID, ev.Unknown)
@@ -80,6 +84,11 @@ func AppendEvent(dst []byte, ev *ahp.Event) ([]byte, error) {
 // which may be empty. On an error dst comes back as it was, and the error is an
 // [*Error].
 func AppendResult(dst []byte, id ahp.Raw, effects []ahp.Effect, exts ahp.Members) ([]byte, error) {
+	if exts == nil {
+		if b, ok := plainResult(dst, id, effects); ok {
+			return b, nil
+		}
+	}
 	e := newEncoder(dst)
 	defer e.free()
 	e.text(`{"jsonrpc":"2.0","id":`)
@@ -147,6 +156,11 @@ func newEncoder(dst []byte) *encoder {
 	return e
 }
 
+// restart drops what was written.
+func (e *encoder) restart() {
+	e.b, e.raws, e.utf8 = e.b[:e.start], e.raws[:0], false
+}
+
 func (e *encoder) free() {
 	e.b = nil
 	encoders.Put(e)
@@ -163,9 +177,7 @@ func (e *encoder) checked(c ahp.FailureClass, check func(*walker)) ([]byte, erro
 		w.add(problem{stage: stageParse, class: ahp.FailMalformed, code: ahp.CodeParse, found: "a string that is not UTF-8", expected: "UTF-8"})
 	} else if e.outcome {
 		w.add(problem{stage: stageBody, class: ahp.FailMalformed, code: ahp.CodeInvalidParams, pointer: e.at + "/outcome", found: "an outcome", expected: "none: only session.end has one"})
-	} else if w.valid() {
-		w.start()
-		check(w)
+	} else if w.reread(check) {
 		w.path = w.path[:0]
 		for _, s := range e.raws {
 			if len(w.probs) > 0 {
@@ -192,9 +204,30 @@ func (e *encoder) checked(c ahp.FailureClass, check func(*walker)) ([]byte, erro
 	return e.b[:e.start], &Error{Class: c, Code: p.code, Pointer: p.pointer, Offset: p.off, Found: p.found, Expected: p.expected}
 }
 
+// reread checks a text that was just written, and reports whether it is JSON.
+func (w *walker) reread(check func(*walker)) bool {
+	if w.onepass() {
+		check(w)
+		if w.whole() {
+			w.unchecked = false
+			return true
+		}
+	}
+	if !w.valid() {
+		return false
+	}
+	w.start()
+	check(w)
+	return true
+}
+
 func (e *encoder) text(s string) { e.b = append(e.b, s...) }
 
 func (e *encoder) quote(s string) {
+	if plainText(s) {
+		e.b = append(append(append(e.b, '"'), s...), '"')
+		return
+	}
 	b, err := jsontext.AppendQuote(e.b, s)
 	if err != nil {
 		e.utf8 = true

@@ -5,22 +5,22 @@ import (
 	"math"
 	"net/url"
 	"strconv"
-	"time"
+	"strings"
 )
 
 // dateTime reports whether b is an RFC 3339 date-time.
-func dateTime(b []byte) bool {
+func dateTime[T ~string | ~[]byte](b T) bool {
 	// YYYY-MM-DDThh:mm:ss, then a fraction, then an offset
 	if len(b) < 20 || b[4] != '-' || b[7] != '-' || b[10] != 'T' && b[10] != 't' || b[13] != ':' || b[16] != ':' {
 		return false
 	}
 	num := func(i, n int) int {
 		x := 0
-		for _, c := range b[i : i+n] {
-			if c < '0' || c > '9' {
+		for ; n > 0; i, n = i+1, n-1 {
+			if !digit(b[i]) {
 				return -1 << 20
 			}
-			x = x*10 + int(c-'0')
+			x = x*10 + int(b[i]-'0')
 		}
 		return x
 	}
@@ -58,28 +58,41 @@ func dateTime(b []byte) bool {
 }
 
 func daysIn(year, month int) int {
-	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	switch {
+	case month == 2 && year%4 == 0 && (year%100 != 0 || year%400 == 0):
+		return 29
+	case month == 2:
+		return 28
+	case month == 4 || month == 6 || month == 9 || month == 11:
+		return 30
+	}
+	return 31
 }
 
 // uri reports whether b is a URI with a scheme (RFC 3986): an identifier, so
 // that only its characters and its authority are looked at.
-func uri(b []byte) bool {
-	colon := bytes.IndexByte(b, ':')
-	if colon < 1 {
-		return false
-	}
-	for i, c := range b[:colon] {
-		if !letter(c) && (i == 0 || !digit(c) && c != '+' && c != '-' && c != '.') {
+func uri[T ~string | ~[]byte](b T) bool {
+	colon := 0
+	for ; ; colon++ {
+		if colon == len(b) {
+			return false
+		}
+		c := b[colon]
+		if c == ':' {
+			break
+		}
+		if !letter(c) && (colon == 0 || !digit(c) && c != '+' && c != '-' && c != '.') {
 			return false
 		}
 	}
+	if colon == 0 {
+		return false
+	}
 	rest := b[colon+1:]
 	authority := 0
-	if bytes.HasPrefix(rest, []byte("//")) {
-		if authority = bytes.IndexAny(rest[2:], "/?#"); authority < 0 {
-			authority = len(rest) - 2
+	if len(rest) > 1 && rest[0] == '/' && rest[1] == '/' {
+		for authority = 2; authority < len(rest) && rest[authority] != '/' && rest[authority] != '?' && rest[authority] != '#'; authority++ {
 		}
-		authority += 2
 	}
 	hash := false
 	for i := 0; i < len(rest); i++ {
@@ -100,7 +113,7 @@ func uri(b []byte) bool {
 				return false
 			}
 			hash = true
-		case bytes.IndexByte([]byte("-._~:/?@!$&'()*+,;="), c) < 0:
+		case strings.IndexByte("-._~:/?@!$&'()*+,;=", c) < 0:
 			return false
 		}
 	}
