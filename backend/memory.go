@@ -4,15 +4,23 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/jcs"
 )
 
-// key is what makes two requests one (V-RETRY-5).
-type key struct{ principal, source, id string }
+// key is what makes two requests one (V-RETRY-5). In revision draft it is not enough:
+// equal ones have equal params (D-RETRY-4).
+type key struct {
+	version               ahp.Version
+	principal, source, id string
+}
 
 // memory remembers answers, and joins equal requests that run at the same time.
 type memory struct {
@@ -29,12 +37,18 @@ type memory struct {
 	principal string // the last one, so that the entries of one share its memory
 }
 
-// entry is one event: under way until it is answered or has failed.
+// entry is one request: under way until it is answered or has failed.
 type entry struct {
 	key   key
-	text  string       // of the event; empty if it is large, then large is set
+	text  string       // of the event, in draft of the message; empty if it is large, then large is set
 	large *largeDigest // in place of the text
 	held  int          // bytes of memory that text keeps
+
+	once  sync.Once // makes canon
+	canon string    // digest of the canonical form; empty if there is none
+
+	other *entry // draft: another request under the same key; guarded by the memory's mutex
+	alone bool   // there were too many: nobody is given its answer
 
 	// Guarded by the memory's mutex until ended, and constant from then on.
 	ended  bool
@@ -66,28 +80,34 @@ func (m *memory) init(entries, bytes int, ttl time.Duration) {
 	m.entries = map[key]*entry{}
 }
 
-// begin returns the tail of the answer to the event under k, if it is remembered
+// begin returns the tail of the answer to the request under k, if it is remembered
 // or another call that is under way gives it. Otherwise the entry is the caller's,
-// who answers the event and says how it went with [memory.end]. Whoever waits for
+// who answers the request and says how it went with [memory.end]. Whoever waits for
 // a call that fails tries in its turn. Waiting ends with ctx.
 //
-// The text may be changed once begin has returned; shared is the same text as a
-// piece of a string of held bytes, to which the strings of k belong, too, and which
-// an entry may keep; or empty, and then the entry makes copies.
+// The text is of the event, and in revision draft of the whole message. It may be
+// changed once begin has returned; shared is the same text as a piece of a string of
+// held bytes, to which the strings of k belong, too, and which an entry may keep; or
+// empty, and then the entry makes copies.
 func (m *memory) begin(ctx context.Context, k key, text []byte, shared string, held int) (mine *entry, tail string, err error) {
-	var large *largeDigest
+	c := claim{key: k, text: text, shared: shared, held: held}
 	if len(text) > largeText {
-		large = &largeDigest{sum: sha256.Sum256(text), canon: canonical(text)}
+		c.large = &largeDigest{sum: sha256.Sum256(text), canon: canonical(k.version, text)}
 	}
 	for {
-		e, wait, fresh := m.claim(k, text, shared, held, large)
-		if fresh {
+		e, others := m.claim(&c)
+		if e == nil {
+			if e = c.among(others); e == nil {
+				if k.version != ahp.VersionDraft {
+					return nil, "", errConflict
+				}
+				c.different = append(c.different, others...)
+				continue
+			}
+		} else if c.fresh {
 			return e, "", nil
 		}
-		if !e.same(text, large) {
-			return nil, "", errConflict
-		}
-		if wait != nil {
+		if wait := m.waiter(e); wait != nil {
 			select {
 			case <-wait:
 			case <-ctx.Done():
@@ -100,32 +120,98 @@ func (m *memory) begin(ctx context.Context, k key, text []byte, shared string, h
 	}
 }
 
-// claim returns the entry under k and, unless it has ended, a channel that is
-// closed when it does; or it takes in a fresh one, which is the caller's.
-func (m *memory) claim(k key, text []byte, shared string, held int, large *largeDigest) (e *entry, wait chan struct{}, fresh bool) {
+// claim is what a request wants of the memory.
+type claim struct {
+	key       key
+	text      []byte
+	shared    string
+	held      int
+	large     *largeDigest
+	canon     string   // digest of the text's canonical form, once it was needed
+	different []*entry // under the same key, of other requests
+	fresh     bool     // the entry is the caller's
+}
+
+// maxVariants bounds the requests that are remembered under one key of revision
+// draft: subscriptions of one backend, and states of a chain. What is more is asked
+// anew each time.
+const maxVariants = 16
+
+// claim returns the entry of the same bytes, or a fresh one, which is the caller's;
+// or no entry and those of which it takes more to tell whether they are equal.
+func (m *memory) claim(c *claim) (e *entry, others []*entry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forget(time.Now())
-	if e := m.entries[k]; e != nil {
-		if !e.ended && e.waiter == nil {
-			e.waiter = make(chan struct{})
+	n := 0
+	for e := m.entries[c.key]; e != nil; e = e.other {
+		n++
+		if slices.Contains(c.different, e) {
+			continue
 		}
-		return e, e.waiter, false
+		if e.identical(c) {
+			return e, nil
+		}
+		others = append(others, e)
 	}
-	if k.principal != m.principal {
-		m.principal = strings.Clone(k.principal) // it may be a piece of a header
+	if len(others) > 0 {
+		return nil, others
 	}
-	e = &entry{key: key{m.principal, k.source, k.id}, text: shared, held: held, large: large}
-	if shared == "" {
+	c.fresh = true
+	if c.key.principal != m.principal {
+		m.principal = strings.Clone(c.key.principal) // it may be a piece of a header
+	}
+	k := c.key
+	k.principal = m.principal
+	e = &entry{key: k, text: c.shared, held: c.held, large: c.large}
+	if c.shared == "" {
 		// Each is a piece of the whole message, which it would keep.
 		e.key.source, e.key.id = strings.Clone(k.source), strings.Clone(k.id)
-		if large == nil {
-			e.text = string(text)
+		if c.large == nil {
+			e.text = string(c.text)
 		}
 		e.held = len(e.text) + len(k.source) + len(k.id)
 	}
-	m.entries[e.key] = e
-	return e, nil, true
+	if n >= maxVariants {
+		e.alone = true
+	} else {
+		e.other = m.entries[e.key]
+		m.entries[e.key] = e
+	}
+	return e, nil
+}
+
+// among returns the entry of an equal request that is written another way, or nil.
+func (c *claim) among(others []*entry) *entry {
+	if c.canon == "" {
+		if c.large != nil {
+			c.canon = c.large.canon
+		} else {
+			c.canon = canonical(c.key.version, c.text)
+		}
+		if c.canon == "" {
+			return nil // it has only its bytes
+		}
+	}
+	for _, e := range others {
+		if e.canonical() == c.canon {
+			return e
+		}
+	}
+	return nil
+}
+
+// waiter returns a channel that is closed when e has ended, or nil when it has.
+func (m *memory) waiter(e *entry) <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e.ended {
+		return nil
+	}
+	if e.waiter == nil {
+		e.waiter = make(chan struct{})
+	}
+	return e.waiter
 }
 
 // end takes the answer to e, or with ok false forgets it.
@@ -136,6 +222,9 @@ func (m *memory) end(e *entry, tail string, ok bool) {
 		return
 	}
 	e.ended, e.ok, e.tail = true, ok, tail
+	if e.alone {
+		return
+	}
 	if ok {
 		e.size = e.held + len(tail) + entryBytes
 		now := time.Now()
@@ -150,7 +239,7 @@ func (m *memory) end(e *entry, tail string, ok bool) {
 		m.bytes += e.size
 		m.forget(now)
 	} else {
-		delete(m.entries, e.key)
+		m.remove(e)
 	}
 	if e.waiter != nil {
 		close(e.waiter)
@@ -170,33 +259,58 @@ func (m *memory) forget(now time.Time) {
 		e.newer = nil
 		m.count--
 		m.bytes -= e.size
-		delete(m.entries, e.key)
+		m.remove(e)
 	}
 }
 
-// same reports whether the text is of an equal event: the same bytes, or the same
-// canonical form. Text without a canonical form has only its bytes.
-func (e *entry) same(text []byte, large *largeDigest) bool {
-	var was, is string
-	switch {
-	case e.large == nil && e.text == string(text):
-		return true
-	case e.large != nil && large != nil && e.large.sum == large.sum:
-		return true
-	case e.large != nil:
-		was = e.large.canon
-	default:
-		was = canonical([]byte(e.text))
+// remove takes e out of those that requests are compared with, if it is there.
+func (m *memory) remove(e *entry) {
+	first := m.entries[e.key]
+	if first == e {
+		if e.other == nil {
+			delete(m.entries, e.key)
+		} else {
+			m.entries[e.key] = e.other
+		}
+		return
 	}
-	if large != nil {
-		is = large.canon
-	} else {
-		is = canonical(text)
+	for x := first; x != nil; x = x.other {
+		if x.other == e {
+			x.other = e.other
+			return
+		}
 	}
-	return was != "" && was == is
 }
 
-func canonical(text []byte) string {
+// identical reports whether c has the same bytes.
+func (e *entry) identical(c *claim) bool {
+	if e.large != nil {
+		return c.large != nil && e.large.sum == c.large.sum
+	}
+	return c.large == nil && e.text == string(c.text)
+}
+
+// canonical returns the digest of the request's canonical form, or "": a text
+// without one has only its bytes. It is made when it is first asked for.
+func (e *entry) canonical() string {
+	if e.large != nil {
+		return e.large.canon
+	}
+	e.once.Do(func() { e.canon = canonical(e.key.version, []byte(e.text)) })
+	return e.canon
+}
+
+// canonical returns the digest of what has to be equal: the event, or all of params.
+func canonical(v ahp.Version, text []byte) string {
+	if v == ahp.VersionDraft {
+		var m struct {
+			Params jsontext.Value `json:"params"`
+		}
+		if json.Unmarshal(text, &m) != nil {
+			return ""
+		}
+		text = m.Params
+	}
 	d, err := jcs.Digest(text)
 	if err != nil {
 		return ""

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/wire01"
 )
 
@@ -27,6 +29,17 @@ const (
 // Options configures a [Server]. [New] copies it; later changes have no effect.
 // The zero value is usable.
 type Options struct {
+	// Versions are the revisions that the server speaks; none is [ahp.Version01]
+	// alone. The protocolVersion of a message decides, exactly (D-VER-1, D-VER-4);
+	// any other is answered with -32001 and this list (D-VER-2).
+	Versions []ahp.Version
+
+	// Manifest answers hooks/capabilities of revision draft, with the events that this
+	// backend decides about (D-AMB-9). Its intercept entries are then all there is: a
+	// request about another event is answered with -32002. Nil means that the method
+	// is unknown (-32601), and that the handler is asked about every event.
+	Manifest *ahp.Manifest
+
 	// Observe gets each hooks/observe event; nil drops them. It is called
 	// concurrently, and may see an event again (V-RETRY-6). Its ctx ends as a
 	// handler's does; a panic is logged.
@@ -35,6 +48,10 @@ type Options struct {
 	// Authenticate says which principal sends an HTTP request; false is answered
 	// with 401. Nil lets everybody in under the empty principal. See [BearerToken].
 	Authenticate func(r *http.Request) (principal string, ok bool)
+
+	// Authorize says whether that principal may ask at all; false is answered with
+	// 403, before anything is read (D-AUTH-8). Nil lets everybody.
+	Authorize func(r *http.Request, principal string) bool
 
 	Limits        wire01.Limits // of one message; MaxBytes also bounds an HTTP body and a line
 	MaxConcurrent int           // requests and observations under way; more are -32003 at once; zero is [DefaultMaxConcurrent]
@@ -63,6 +80,20 @@ func (o Options) complete() (Options, error) {
 			errs = append(errs, fmt.Errorf("%s: %d is negative", name, v))
 		}
 	}
+	if len(o.Versions) == 0 {
+		o.Versions = []ahp.Version{ahp.Version01}
+	}
+	for i, v := range o.Versions {
+		if v != ahp.Version01 && v != ahp.VersionDraft {
+			errs = append(errs, fmt.Errorf("versions: %q is no revision", v))
+		} else if slices.Contains(o.Versions[:i], v) {
+			errs = append(errs, fmt.Errorf("versions: %s stands twice", v))
+		}
+	}
+	if o.Manifest != nil && !slices.Contains(o.Versions, ahp.VersionDraft) {
+		errs = append(errs, errors.New("manifest: only revision draft has one"))
+	}
+	o.Versions = slices.Clone(o.Versions)
 	check("max concurrent", int64(o.MaxConcurrent))
 	check("timeout", int64(o.Timeout))
 	check("memory entries", int64(o.MemoryEntries))

@@ -5,15 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/wire01"
+	"github.com/holdpoint/holdpoint/ahp/wiredraft"
 )
 
-// A Server answers AHP 0.1 messages with a [Handler]. One server may serve any
+// A Server answers AHP messages with a [Handler]. One server may serve any
 // number of HTTP listeners, stdio streams and local callers at the same time;
 // they share its limits and its memory of answers. It starts nothing by itself;
 // [Server.Shutdown] ends it.
@@ -21,6 +23,10 @@ type Server struct {
 	handler Handler
 	opts    Options
 	memory  memory
+
+	v01, draft bool    // the revisions that it speaks
+	supported  ahp.Raw // data of -32001
+	manifest   string  // the tail of each answer to hooks/capabilities, or empty
 
 	ctx    context.Context // ends when Shutdown gives up on what is under way
 	cancel context.CancelFunc
@@ -40,7 +46,13 @@ func New(h Handler, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{handler: h, opts: o, idle: make(chan struct{})}
+	s := &Server{
+		handler: h, opts: o, idle: make(chan struct{}), supported: supported(o.Versions),
+		v01: slices.Contains(o.Versions, ahp.Version01), draft: slices.Contains(o.Versions, ahp.VersionDraft),
+	}
+	if s.manifest, err = manifestTail(o.Manifest); err != nil {
+		return nil, err
+	}
 	s.memory.init(o.MemoryEntries, o.MemoryBytes, o.MemoryTTL)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
@@ -136,45 +148,48 @@ const (
 
 // answer handles one message and appends the answer to dst, if it gets one.
 func (s *Server) answer(ctx context.Context, dst, frame []byte, principal string) ([]byte, outcome) {
-	m, bad := wire01.DecodeRequest(frame, s.opts.Limits)
-	if bad != nil {
-		return s.reject(dst, bad)
+	var m message
+	if no := s.decode(&m, frame); no != nil {
+		return s.reject(dst, no)
 	}
 	x, err := s.begin()
 	if err != nil {
-		if m.Kind == wire01.Notification {
+		if m.method == ahp.MethodObserve {
 			return dst, dropped
 		}
-		return s.fail(dst, m.ID, ahp.CodeUnavailable), answered
+		return s.fail(dst, m.id, ahp.CodeUnavailable), answered
 	}
 	defer x.end()
-	x.req = Request{
-		Event: m.Event, EventText: m.EventText, Principal: principal,
-		Capabilities: m.Capabilities, Extensions: m.Extensions, HasExtensions: m.HasExtensions,
+	if m.method == ahp.MethodCapabilities {
+		return append(append(append(dst, answerHead...), m.id...), s.manifest...), answered
 	}
-	if m.Kind == wire01.Notification {
+	x.req = Request{
+		Version: m.version, Event: m.event, EventText: m.text, Principal: principal,
+		Capabilities: m.caps, State: m.state, Extensions: m.exts, HasExtensions: m.hasExts,
+	}
+	if m.method == ahp.MethodObserve {
 		if s.opts.Observe != nil {
 			_, _ = s.call(ctx, x, true)
 		}
 		return dst, accepted
 	}
-	return s.intercept(ctx, dst, x, m)
+	return s.intercept(ctx, dst, x, &m)
 }
 
 // reject answers what is no valid request. The text of the error holds nothing of
-// the message.
-func (s *Server) reject(dst []byte, bad *wire01.Error) ([]byte, outcome) {
-	s.opts.Logger.Debug("message refused", "code", int(bad.Code), "pointer", bad.Pointer, "expected", bad.Expected)
-	if bad.Notification {
+// the message. An error answer is the same in all revisions.
+func (s *Server) reject(dst []byte, no *refusal) ([]byte, outcome) {
+	s.opts.Logger.Debug("message refused", "code", int(no.code), "pointer", no.pointer, "expected", no.expected)
+	if no.notification {
 		return dst, refused
 	}
 	var data ahp.Raw
-	if bad.Code == ahp.CodeUnsupportedVersion {
-		data = ahp.Raw(`{"supported":["0.1"]}`)
+	if no.code == ahp.CodeUnsupportedVersion {
+		data = s.supported
 	}
-	out, err := wire01.AppendError(dst, bad.ID, bad.Code, bad.Code.Name()+": "+bad.Error(), data)
+	out, err := wire01.AppendError(dst, no.id, no.code, no.code.Name()+": "+no.text, data)
 	if err != nil { // an id that cannot be echoed; the others cannot fail
-		out, _ = wire01.AppendError(dst, nil, bad.Code, bad.Code.Name(), data)
+		out, _ = wire01.AppendError(dst, nil, no.code, no.code.Name(), data)
 	}
 	return out, answered
 }
@@ -187,39 +202,38 @@ func (s *Server) fail(dst []byte, id ahp.Raw, code ahp.ErrorCode) []byte {
 	return out
 }
 
-func (s *Server) intercept(ctx context.Context, dst []byte, x *exchange, m *wire01.Message) ([]byte, outcome) {
-	k := key{principal: x.req.Principal, source: m.Event.Source, id: m.Event.ID}
-	shared, held := m.SharedText()
-	mine, tail, err := s.memory.begin(ctx, k, m.EventText, shared, held)
+func (s *Server) intercept(ctx context.Context, dst []byte, x *exchange, m *message) ([]byte, outcome) {
+	k := key{version: m.version, principal: x.req.Principal, source: m.event.Source, id: m.event.ID}
+	mine, tail, err := s.memory.begin(ctx, k, m.repeat, m.shared, m.held)
 	var out []byte
 	switch {
 	case err != nil:
 	case mine == nil: // the answer of the first, behind this one's own spelling of the id
-		out = append(append(append(dst, answerHead...), m.ID...), tail...)
+		out = append(append(append(dst, answerHead...), m.id...), tail...)
 	default:
-		out, err = s.decide(ctx, dst, x, mine, m.ID)
+		out, err = s.decide(ctx, dst, x, mine, m)
 	}
 	switch {
 	case err == nil:
 		return out, answered
 	case errors.Is(err, errConflict):
-		out, err := wire01.AppendError(dst, m.ID, ahp.CodeInvalidParams, ahp.CodeInvalidParams.Name()+": the id of an earlier event with other content", nil)
+		out, err := wire01.AppendError(dst, m.id, ahp.CodeInvalidParams, ahp.CodeInvalidParams.Name()+": the id of an earlier event with other content", nil)
 		if err != nil {
-			return s.fail(dst, m.ID, ahp.CodeInvalidParams), answered
+			return s.fail(dst, m.id, ahp.CodeInvalidParams), answered
 		}
 		return out, answered
 	case ctx.Err() != nil:
 		return dst, gone
 	case errors.Is(err, ErrUnavailable) || errors.Is(err, errTimeout):
 		s.opts.Logger.Warn("handler unavailable", "error", err)
-		return s.fail(dst, m.ID, ahp.CodeUnavailable), answered
+		return s.fail(dst, m.id, ahp.CodeUnavailable), answered
 	}
 	s.opts.Logger.Error("handler failed", "error", err)
-	return s.fail(dst, m.ID, ahp.CodeInternal), answered
+	return s.fail(dst, m.id, ahp.CodeInternal), answered
 }
 
 var (
-	errEffects = errors.New("the handler returned an effect that was not offered")
+	errEffects = errors.New("the handler returned an effect that is not acceptable")
 	errPanic   = errors.New("the handler panicked")
 	errTimeout = errors.New("the handler did not return in time")
 )
@@ -227,34 +241,56 @@ var (
 // answerHead is how every answer begins; the id and the tail follow.
 const answerHead = `{"jsonrpc":"2.0","id":`
 
-// noEffectsTail ends every answer without effects, so that the memory keeps one.
-const noEffectsTail = `,"result":{"protocolVersion":"0.1","effects":[]}}`
+// These end every answer without effects, so that the memory keeps one of each.
+const (
+	noEffectsTail      = `,"result":{"protocolVersion":"0.1","effects":[]}}`
+	noEffectsTailDraft = `,"result":{"protocolVersion":"draft","effects":[]}}`
+)
 
 // decide asks the handler and appends the answer to dst. The memory hears of it,
 // whatever becomes of the call.
-func (s *Server) decide(ctx context.Context, dst []byte, x *exchange, e *entry, id ahp.Raw) (out []byte, err error) {
+func (s *Server) decide(ctx context.Context, dst []byte, x *exchange, e *entry, m *message) (out []byte, err error) {
 	var tail string
 	defer func() { s.memory.end(e, tail, err == nil && tail != "") }()
-	caps := x.req.Capabilities // the handler may do what it likes with the request
 	effects, err := s.call(ctx, x, false)
 	if err != nil {
 		return dst, err
 	}
 	if len(effects) == 0 {
 		tail = noEffectsTail
-		return append(append(append(dst, answerHead...), id...), tail...), nil
+		if m.version == ahp.VersionDraft {
+			tail = noEffectsTailDraft
+		}
+		return append(append(append(dst, answerHead...), m.id...), tail...), nil
 	}
 	for _, f := range effects {
-		if d, ok := f.(*ahp.Deny); !ok || d == nil || !caps.Allows(ahp.EffectDeny) {
-			return dst, errEffects
+		if err := acceptable(m.version, m.event, &m.caps, f); err != nil {
+			return dst, fmt.Errorf("%w: %w", errEffects, err)
 		}
 	}
-	out, err = wire01.AppendResult(dst, id, effects, nil)
+	if m.version == ahp.VersionDraft {
+		out, err = wiredraft.AppendResult(dst, m.id, m.event.Type, &m.caps, effects, nil)
+	} else {
+		out, err = wire01.AppendResult(dst, m.id, effects, nil)
+	}
 	if err != nil {
 		return dst, fmt.Errorf("the handler's effects: %w", err)
 	}
-	tail = string(out[len(dst)+len(answerHead)+len(id):])
+	tail = string(out[len(dst)+len(answerHead)+len(m.id):])
 	return out, nil
+}
+
+// manifestTail returns how each answer to hooks/capabilities ends.
+func manifestTail(m *ahp.Manifest) (string, error) {
+	if m == nil {
+		return "", nil
+	}
+	id := ahp.Raw("0")
+	out, err := wiredraft.AppendCapabilitiesResult(nil, id, m)
+	if err != nil {
+		return "", fmt.Errorf("manifest: %w", err)
+	}
+	return string(out[len(answerHead)+len(id):]), nil
 }
 
 type called struct {

@@ -10,8 +10,6 @@ import (
 	"os"
 	"sync"
 	"time"
-
-	"github.com/holdpoint/holdpoint/ahp/wire01"
 )
 
 // ServeStdio answers one message for each line of in on out, until in ends
@@ -209,7 +207,7 @@ func (p *stdio) handle(line []byte, large bool) {
 	n := len(line)
 	var out []byte
 	if large {
-		out, _ = p.s.reject(line, wire01.TooLarge(line, p.s.opts.Limits))
+		out, _ = p.s.reject(line, p.s.tooLarge(line))
 	} else {
 		out, _ = p.s.answer(p.ctx, line, line, p.principal)
 	}

@@ -1,0 +1,347 @@
+package backend
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/holdpoint/holdpoint/ahp"
+)
+
+// The texts of these errors hold names of the protocol only.
+var (
+	errNotOffered = errors.New("not offered")
+	errHiddenList = errors.New("the list holds text that is hidden here, so it can only be appended to")
+	errForeignRef = errors.New("an attachment that the event does not have")
+	errKnownID    = errors.New("the id of a message that the event has: an injected one is new")
+	errHiddenPart = errors.New("a part without its body")
+	errNoObject   = errors.New("the value is no JSON object")
+)
+
+// acceptable says why a harness would reject f as answer to ev with what it
+// offered, or nil (AHP-CAP-001, AHP draft sections 7 to 10). The codec checks the
+// shapes of what is sent once more; what depends on the content of the event is
+// checked here alone.
+func acceptable(v ahp.Version, ev *ahp.Event, caps *ahp.Capabilities, f ahp.Effect) error {
+	if v != ahp.VersionDraft {
+		d, ok := f.(*ahp.Deny)
+		if !ok || d == nil || !caps.Allows(ahp.EffectDeny) {
+			return errNotOffered
+		}
+		return denial(d)
+	}
+	switch f := f.(type) {
+	case *ahp.Deny:
+		if f == nil || !caps.Allows(ahp.EffectDeny) {
+			return errNotOffered
+		}
+		return denial(f)
+	case *ahp.Allow:
+		return known(f != nil && caps.Allows(ahp.EffectAllow))
+	case *ahp.Ask:
+		return known(f != nil && caps.Allows(ahp.EffectAsk))
+	case *ahp.Notify:
+		if f == nil || !caps.Allows(ahp.EffectMessage) {
+			return errNotOffered
+		}
+		return text("the text", f.Text, true)
+	case *ahp.Stop:
+		if f == nil || !caps.AllowsStop() {
+			return errNotOffered
+		}
+		return text("the reason", f.Reason, false)
+	case *ahp.Continue:
+		if f == nil || !caps.AllowsContinue() {
+			return errNotOffered
+		}
+		return text("the instruction", f.Instruction, true)
+	case *ahp.Inject:
+		if f == nil || !caps.AllowsInject(f.DeliverAt) {
+			return errNotOffered
+		}
+		return injected(ev, f)
+	case *ahp.Modify:
+		if f == nil || !caps.AllowsModify(f.Target, f.Operation) {
+			return errNotOffered
+		}
+		return modified(ev, f)
+	case *ahp.Return:
+		if f == nil || !caps.Allows(ahp.EffectReturn) {
+			return errNotOffered
+		}
+		return supplied(ev, f)
+	}
+	return errNotOffered // nil
+}
+
+func known(offered bool) error {
+	if !offered {
+		return errNotOffered
+	}
+	return nil
+}
+
+func denial(d *ahp.Deny) error {
+	if d.Code != "" && !ahp.ReverseDNS(d.Code) {
+		return errors.New("the code is no reverse-DNS name")
+	}
+	return text("the reason", d.Reason, false)
+}
+
+func text(what, s string, empty bool) error {
+	switch {
+	case s == "" && !empty:
+		return fmt.Errorf("%s is empty", what)
+	case !utf8.ValidString(s):
+		return fmt.Errorf("%s is not UTF-8", what)
+	}
+	return nil
+}
+
+// modified checks a change against its target (AHP draft section 9).
+func modified(ev *ahp.Event, m *ahp.Modify) error {
+	v := &m.Value
+	switch m.Target.At(ev.Type) {
+	case ahp.ValueObject:
+		if v.Messages != nil || v.Parts != nil || !object(v.JSON) {
+			return errNoObject
+		}
+		return objectAt(ev, m)
+	case ahp.ValueMessages:
+		if v.JSON != nil || v.Parts != nil || v.Messages == nil {
+			return errors.New("the value is no list of messages") // D-TGT-5
+		}
+		if m.Operation == ahp.OpReplace && slices.ContainsFunc(ev.Messages, hidesText) {
+			return errHiddenList // D-CAP-6
+		}
+		return messages(ev, v.Messages, roleAt(ev.Type), m.Operation == ahp.OpReplace)
+	case ahp.ValueParts:
+		if v.JSON != nil || v.Messages != nil || v.Parts == nil {
+			return errors.New("the value is no list of parts")
+		}
+		if m.Operation == ahp.OpReplace && slices.ContainsFunc(targetParts(ev), hiddenText) {
+			return errHiddenList
+		}
+		return texts(v.Parts)
+	case ahp.ValueAny:
+	}
+	return errNotOffered
+}
+
+// objectAt checks what a change of an object leads to, as far as that has a shape.
+func objectAt(ev *ahp.Event, m *ahp.Modify) error {
+	switch b := ev.Body.(type) {
+	case *ahp.WorkspaceChangeBody:
+		return workspace(m)
+	case *ahp.ElicitationBody:
+		if b.Mode != "form" || b.Action != "accept" || b.Content == nil || b.Content.Text == nil {
+			return errors.New("there is no accepted form to change") // D-EL-11, D-EL-13
+		}
+		return answers(m.Value.JSON)
+	}
+	return nil
+}
+
+func workspace(m *ahp.Modify) error {
+	var w struct {
+		CWD   *string   `json:"cwd"`
+		Roots *[]string `json:"workspaceRoots"`
+	}
+	err := json.Unmarshal(m.Value.JSON, &w, json.RejectUnknownMembers(true))
+	switch {
+	case err != nil:
+		return errors.New("a workspace is cwd and workspaceRoots")
+	case w.CWD != nil && *w.CWD == "":
+		return errors.New("cwd is empty")
+	case m.Operation == ahp.OpReplace && w.CWD == nil && w.Roots == nil:
+		return errors.New("neither cwd nor workspaceRoots is left")
+	case w.Roots != nil:
+		for i, r := range *w.Roots {
+			if r == "" || slices.Contains((*w.Roots)[:i], r) {
+				return errors.New("workspaceRoots holds an empty or repeated path")
+			}
+		}
+	}
+	// Null decodes to nothing, and is not a path.
+	var null map[string]jsontext.Value
+	_ = json.Unmarshal(m.Value.JSON, &null) // it is an object, as the first reading found
+	for _, v := range null {
+		if v.Kind() == 'n' {
+			return errors.New("a workspace has no null members")
+		}
+	}
+	return nil
+}
+
+// answers checks the fields of a form: strings, numbers, booleans and lists of
+// strings (AHP draft section 26). Whether they fit the form, its asker knows.
+func answers(raw ahp.Raw) error {
+	var fields map[string]jsontext.Value
+	if json.Unmarshal(raw, &fields) != nil {
+		return errNoObject
+	}
+	for _, v := range fields {
+		switch v.Kind() {
+		case '"', '0', 't', 'f':
+			continue
+		case '[':
+			var list []any
+			if json.Unmarshal(v, &list) == nil && !slices.ContainsFunc(list, func(x any) bool { _, ok := x.(string); return !ok }) {
+				continue
+			}
+		}
+		return errors.New("an answer is a string, a number, a boolean or a list of strings")
+	}
+	return nil
+}
+
+// supplied checks a supplied result against the boundary (D-RET-1).
+func supplied(ev *ahp.Event, f *ahp.Return) error {
+	v := &f.Value
+	switch ahp.ReturnAt(ev.Type) {
+	case ahp.ValueAny:
+		if v.Messages != nil || v.Parts != nil || !jsontext.Value(v.JSON).IsValid() {
+			return errors.New("the value is no JSON value")
+		}
+		return nil
+	case ahp.ValueMessages:
+		if v.JSON != nil || v.Parts != nil || v.Messages == nil {
+			return errors.New("the value is no list of messages")
+		}
+		return messages(ev, v.Messages, "", false)
+	case ahp.ValueParts:
+		if v.JSON != nil || v.Messages != nil || v.Parts == nil {
+			return errors.New("the value is no list of parts")
+		}
+		return texts(v.Parts)
+	case ahp.ValueObject:
+		if v.Messages != nil || v.Parts != nil {
+			return errNoObject
+		}
+		return elicited(ev, v.JSON)
+	}
+	return errNotOffered
+}
+
+// elicited checks an MCP ElicitResult (D-EL-5).
+func elicited(ev *ahp.Event, raw ahp.Raw) error {
+	var r struct {
+		Action  string         `json:"action"`
+		Content jsontext.Value `json:"content"`
+	}
+	if json.Unmarshal(raw, &r) != nil {
+		return errNoObject
+	}
+	b, _ := ev.Body.(*ahp.ElicitationBody)
+	form := b != nil && b.Mode == "form"
+	switch {
+	case r.Action != "accept" && r.Action != "decline" && r.Action != "cancel":
+		return errors.New("the action is not accept, decline or cancel")
+	case (r.Content != nil) != (form && r.Action == "accept"):
+		return errors.New("content is of accepted forms")
+	case r.Content != nil:
+		return answers(ahp.Raw(r.Content))
+	}
+	return nil
+}
+
+// injected checks context messages (AHP draft section 16).
+func injected(ev *ahp.Event, f *ahp.Inject) error {
+	if f.Messages == nil {
+		return errors.New("the value is no list of messages")
+	}
+	for i := range f.Messages {
+		id := f.Messages[i].ID
+		same := func(m ahp.Message) bool { return m.ID == id }
+		if slices.ContainsFunc(ev.Messages, same) || slices.ContainsFunc(f.Messages[:i], same) {
+			return errKnownID // D-INJ-2
+		}
+	}
+	return messages(ev, f.Messages, "", false)
+}
+
+// messages checks canonical messages that the backend writes. Of those in the place
+// of the event's own list, attachments may come back as they were shown.
+func messages(ev *ahp.Event, list []ahp.Message, role ahp.Role, shown bool) error {
+	for i := range list {
+		m := &list[i]
+		switch {
+		case m.ID == "":
+			return errors.New("a message has no id")
+		case !m.Role.Known() || role != "" && m.Role != role:
+			return errors.New("a message has a role that does not exist here") // D-TGT-3
+		}
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			switch {
+			case p.ID == "":
+				return errors.New("a part has no id")
+			case p.Kind == ahp.PartText && p.Text == nil:
+				return errHiddenPart // D-TGT-9
+			case p.Kind == ahp.PartText:
+			case !has(ev, p):
+				return errForeignRef // D-TGT-8
+			case p.Ref == "" && !shown:
+				return errHiddenPart
+			}
+		}
+	}
+	return nil
+}
+
+// texts checks parts that the backend writes where there is text only (D-TGT-7).
+func texts(list []ahp.Part) error {
+	for i := range list {
+		switch p := &list[i]; {
+		case p.ID == "":
+			return errors.New("a part has no id")
+		case p.Kind != ahp.PartText:
+			return errors.New("an attachment where there is text only")
+		case p.Text == nil:
+			return errHiddenPart
+		}
+	}
+	return nil
+}
+
+// has reports whether the event has this attachment.
+func has(ev *ahp.Event, p *ahp.Part) bool {
+	same := func(x ahp.Part) bool {
+		return x.Kind == p.Kind && x.Ref == p.Ref && (p.Ref != "" || x.ID == p.ID && x.Selection == p.Selection)
+	}
+	return slices.ContainsFunc(ev.Parts, same) ||
+		slices.ContainsFunc(ev.Messages, func(m ahp.Message) bool { return slices.ContainsFunc(m.Parts, same) })
+}
+
+func hidesText(m ahp.Message) bool { return slices.ContainsFunc(m.Parts, hiddenText) }
+
+func hiddenText(p ahp.Part) bool { return p.Kind == ahp.PartText && p.Hidden() }
+
+// targetParts returns the text parts that a change at ev replaces.
+func targetParts(ev *ahp.Event) []ahp.Part {
+	switch b := ev.Body.(type) {
+	case *ahp.CompactBeforeBody:
+		return b.Instructions
+	case *ahp.CompactAfterBody:
+		return b.Summary
+	}
+	return nil
+}
+
+// roleAt returns the role that all messages of the event have, or "".
+func roleAt(t ahp.EventType) ahp.Role {
+	switch t {
+	case ahp.MessageInbound:
+		return ahp.RoleUser
+	case ahp.MessageOutbound:
+		return ahp.RoleAssistant
+	}
+	return ""
+}
+
+func object(raw ahp.Raw) bool {
+	return jsontext.Value(raw).IsValid() && jsontext.Value(raw).Kind() == '{'
+}
