@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -36,7 +37,12 @@ const (
 	OutcomeDenied        = "denied"         // it decided
 	OutcomeWouldDeny     = "would deny"     // it held too, behind the rule that decided
 	OutcomeFlagged       = "flagged"        //
-	OutcomeShadow        = "shadow"         // it would have denied, were it enforced
+	OutcomeAsked         = "asked"          // it asks for an approval
+	OutcomeModified      = "modified"       // it changed the input
+	OutcomeUnchanged     = "unchanged"      // it held, and its change makes no difference
+	OutcomeSent          = "sent"           // its message or injection goes along
+	OutcomeDropped       = "dropped"        // it held, and the denial leaves nothing of it
+	OutcomeShadow        = "shadow"         // it would have had its effect, were it enforced
 	OutcomeNoMatch       = "no match"       // it was evaluated and did not hold
 	OutcomeNotConsidered = "not considered" // the facts that it needs are absent
 	OutcomeDisabled      = "disabled"       //
@@ -58,11 +64,19 @@ type ExplainedRule struct {
 // the explanation is complete also then.
 func (s *Set) Explain(ctx context.Context, f *facts.Facts) (*Explanation, error) {
 	d, failed := s.Decide(ctx, f)
+	return s.ExplainDecision(ctx, f, d), failed
+}
+
+// ExplainDecision says how d came about, which [Set.Judge] made of the event with
+// the facts f. Facts and rules are shown for the event as it came; what a rule did
+// in a later round, after the input was changed, is shown with the rule.
+func (s *Set) ExplainDecision(ctx context.Context, f *facts.Facts, d Decision) *Explanation {
 	e := &Explanation{Decision: d, Facts: explainFacts(f)}
 	candidates := s.candidates(f)
 	run := s.start(f)
 	for i, r := range s.rules {
 		x := ExplainedRule{Rule: r.Name, Effect: r.Effect, Origin: r.Origin}
+		hit := false
 		switch {
 		case !r.Enabled:
 			x.Outcome = OutcomeDisabled
@@ -72,18 +86,13 @@ func (s *Set) Explain(ctx context.Context, f *facts.Facts) (*Explanation, error)
 			x.Outcome = OutcomeNotConsidered
 			x.Detail = "needs " + needText(r.needs.Any)
 		default:
-			hit, err := run.eval(ctx, r)
+			var err error
+			hit, err = run.eval(ctx, r)
 			switch {
 			case err != nil:
 				x.Outcome, x.Detail = OutcomeError, err.Error()
-			case hit && r.Effect == EffectFlag:
-				x.Outcome = OutcomeFlagged
-			case hit && r.Mode == ModeShadow:
-				x.Outcome = OutcomeShadow
-			case hit && r.Name == d.Rule:
-				x.Outcome = OutcomeDenied
 			case hit:
-				x.Outcome = OutcomeWouldDeny
+				x.Outcome = d.outcome(r)
 			default:
 				x.Outcome = OutcomeNoMatch
 				if r.filter != 0 {
@@ -93,9 +102,49 @@ func (s *Set) Explain(ctx context.Context, f *facts.Facts) (*Explanation, error)
 				}
 			}
 		}
+		if !hit && d.fired(r.Name) {
+			x.Outcome, x.Detail = d.outcome(r), "for the changed input"
+		}
 		e.Rules = append(e.Rules, x)
 	}
-	return e, failed
+	return e
+}
+
+// fired reports whether the decision has something of the rule.
+func (d *Decision) fired(rule string) bool {
+	is := func(f Fired) bool { return f.Rule == rule }
+	return d.Denied() && d.Rule == rule || slices.ContainsFunc(d.Asks, is) || slices.ContainsFunc(d.Flags, is) || slices.ContainsFunc(d.Shadow, is) ||
+		slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Rule == rule }) ||
+		slices.ContainsFunc(d.Notices, func(n Notice) bool { return n.Rule == rule })
+}
+
+// outcome says what became of a rule that holds.
+func (d *Decision) outcome(r *compiledRule) string {
+	if r.Effect == EffectFlag {
+		return OutcomeFlagged
+	}
+	if r.Mode == ModeShadow {
+		return OutcomeShadow
+	}
+	if r.Effect != EffectDeny && d.Denied() {
+		return OutcomeDropped
+	}
+	switch r.Effect {
+	case EffectAsk:
+		return OutcomeAsked
+	case EffectModify:
+		if !slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Rule == r.Name }) {
+			return OutcomeUnchanged
+		}
+		return OutcomeModified
+	case EffectMessage, EffectInject:
+		return OutcomeSent
+	case EffectDeny, EffectFlag, EffectNone:
+	}
+	if r.Name == d.Rule {
+		return OutcomeDenied
+	}
+	return OutcomeWouldDeny
 }
 
 func needText(keys []Key) string {
@@ -309,6 +358,13 @@ func explainFacts(f *facts.Facts) []ExplainedFact {
 	return out
 }
 
+func memberList(m map[string]any) string {
+	if len(m) == 0 {
+		return "nothing"
+	}
+	return Escape(strings.Join(slices.Sorted(maps.Keys(m)), ", "), 200)
+}
+
 // WriteText writes e for people: the facts with the text that they were read
 // from underlined, the rules that were considered, the decision.
 func (e *Explanation) WriteText(w io.Writer) error {
@@ -351,10 +407,23 @@ func (e *Explanation) WriteText(w io.Writer) error {
 	fmt.Fprintf(&b, "  %d evaluated without a match, %d not considered since their facts are absent\n", quiet[OutcomeNoMatch], quiet[OutcomeNotConsidered])
 	b.WriteString("decision\n")
 	d := &e.Decision
-	if !d.Denied() {
-		b.WriteString("  none: nothing against it\n")
-	} else {
+	switch {
+	case d.Denied():
 		fmt.Fprintf(&b, "  deny by %s\n  %s\n", orNone(d.Rule), d.Reason)
+	case d.Effect == EffectAsk:
+		fmt.Fprintf(&b, "  ask by %s\n  %s\n", orNone(d.Rule), d.Reason)
+	default:
+		b.WriteString("  none: nothing against it\n")
+	}
+	for _, c := range d.Changes {
+		fmt.Fprintf(&b, "  the input is changed by %s (%s of %s)\n", c.Rule, c.Operation, memberList(c.value))
+	}
+	for _, n := range d.Notices {
+		to := "message to the user"
+		if n.Effect == EffectInject {
+			to = "text for the model"
+		}
+		fmt.Fprintf(&b, "  %s by %s\n", to, n.Rule)
 	}
 	if d.Undecidable {
 		b.WriteString("  part of what would run is not in the input\n")

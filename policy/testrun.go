@@ -135,6 +135,13 @@ type wanted struct {
 	flagsSaid   bool
 	undecidable *bool
 	breach      *bool
+	effects     []string
+	effectsSaid bool
+	input       any // effective; nil: not said
+	messages    []string
+	messageSaid bool
+	injections  []string
+	injectSaid  bool
 }
 
 func parseCases(name string, data []byte) ([]testCase, []*Problem) {
@@ -263,6 +270,9 @@ func (w *wanted) parse(d *document, n *yaml.Node, ptr string) {
 	list := func(to *[]string, said *bool, check func(string) error) member {
 		return func(n *yaml.Node, ptr string) { *to, *said = d.texts(n, ptr, 256, check), true }
 	}
+	texts := func(to *[]string, said *bool, maxBytes int) member {
+		return func(n *yaml.Node, ptr string) { *to, *said = d.texts(n, ptr, maxBytes, nil), true }
+	}
 	flag := func(to **bool) member {
 		return func(n *yaml.Node, ptr string) {
 			if b, ok := d.boolean(n, ptr); ok {
@@ -282,12 +292,31 @@ func (w *wanted) parse(d *document, n *yaml.Node, ptr string) {
 		"flags":       list(&w.flags, &w.flagsSaid, nil),
 		"undecidable": flag(&w.undecidable),
 		"breach":      flag(&w.breach),
+		"effects":     list(&w.effects, &w.effectsSaid, checkEffect),
+		"input": func(n *yaml.Node, ptr string) {
+			if n.Kind != yaml.MappingNode {
+				d.fail(n, ptr, "found %s, want a mapping", kindOf(n))
+				return
+			}
+			w.input = d.plainValue(n, ptr)
+		},
+		"messages":   texts(&w.messages, &w.messageSaid, MaxNoticeBytes),
+		"injections": texts(&w.injections, &w.injectSaid, MaxInjectionBytes),
 	})
 }
 
 func (w *wanted) parseDecision(d *document, n *yaml.Node, ptr string) {
-	e, _ := choice(d, n, ptr, EffectDeny, EffectFlag, EffectNone)
+	e, _ := choice(d, n, ptr, EffectDeny, EffectAsk, EffectFlag, EffectNone)
 	w.decision = string(e)
+}
+
+func checkEffect(s string) error {
+	switch Effect(s) {
+	case EffectDeny, EffectAsk, EffectModify, EffectMessage, EffectInject:
+		return nil
+	case EffectFlag, EffectNone:
+	}
+	return fmt.Errorf("found %q, want one of deny, ask, modify, message, inject", s)
 }
 
 // eventOf makes the event that the case describes.
@@ -339,21 +368,20 @@ func (c *testCase) run(ctx context.Context, s *Set, base facts.Options) TestResu
 		return fail("event: %v", err)
 	}
 	o := base
-	o.Home, o.Dialect, o.Programs = c.home, shell.Dialect(c.shell), s.Programs()
-	f, err := facts.Extract(ctx, ev, o)
-	if err != nil {
+	o.Home, o.Dialect = c.home, shell.Dialect(c.shell)
+	d, f, err := s.Judge(ctx, ev, o)
+	switch {
+	case err != nil && f == nil:
 		return fail("facts: %v", err)
-	}
-	d, err := s.Decide(ctx, f)
-	if err != nil {
+	case err != nil:
 		return fail("decision: %v", err)
 	}
-	res.Diff = c.want.compare(&d)
+	res.Diff = c.want.compare(&d, f)
 	res.OK = len(res.Diff) == 0
 	return res
 }
 
-func (w *wanted) compare(d *Decision) []string {
+func (w *wanted) compare(d *Decision, f *facts.Facts) []string {
 	var diff []string
 	differ := func(what, got, want string) {
 		if got != want {
@@ -392,6 +420,18 @@ func (w *wanted) compare(d *Decision) []string {
 	if w.flagsSaid {
 		differ("flags", list(flags), list(w.flags))
 	}
+	if w.effectsSaid {
+		differ("effects", list(d.effectNames()), list(w.effects))
+	}
+	if w.input != nil {
+		differ("input", showInput(effectiveInput(d, f)), showInput(w.input))
+	}
+	if w.messageSaid {
+		differ("messages", fmt.Sprintf("%q", d.noticeTexts(EffectMessage)), fmt.Sprintf("%q", w.messages))
+	}
+	if w.injectSaid {
+		differ("injections", fmt.Sprintf("%q", d.noticeTexts(EffectInject)), fmt.Sprintf("%q", w.injections))
+	}
 	if w.undecidable != nil {
 		differ("undecidable", fmt.Sprint(d.Undecidable), fmt.Sprint(*w.undecidable))
 	}
@@ -399,6 +439,55 @@ func (w *wanted) compare(d *Decision) []string {
 		differ("breach", fmt.Sprint(d.Breach != ""), fmt.Sprint(*w.breach))
 	}
 	return diff
+}
+
+// effectiveInput returns the decoded input that would run.
+func effectiveInput(d *Decision, f *facts.Facts) any {
+	if d.Input != nil {
+		var v any
+		if json.Unmarshal(d.Input, &v) == nil {
+			return v
+		}
+	}
+	if f.Tool == nil {
+		return nil
+	}
+	return f.Tool.Input
+}
+
+func showInput(v any) string {
+	b, err := EncodeValue(v)
+	if err != nil {
+		return "(not JSON)"
+	}
+	return Escape(string(b), 2048)
+}
+
+// effectNames lists the effects of the decision, once each.
+func (d *Decision) effectNames() []string {
+	var out []string
+	add := func(e Effect, there bool) {
+		if there && !slices.Contains(out, string(e)) {
+			out = append(out, string(e))
+		}
+	}
+	add(EffectDeny, d.Denied())
+	add(EffectAsk, len(d.Asks) > 0)
+	add(EffectModify, len(d.Changes) > 0)
+	for _, n := range d.Notices {
+		add(n.Effect, true)
+	}
+	return out
+}
+
+func (d *Decision) noticeTexts(e Effect) []string {
+	var out []string
+	for _, n := range d.Notices {
+		if n.Effect == e {
+			out = append(out, n.Text)
+		}
+	}
+	return out
 }
 
 func orNone(s string) string {
