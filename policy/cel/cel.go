@@ -50,6 +50,8 @@ type Engine struct {
 	// the same pack, finds them ready. Programs are immutable.
 	mu       sync.Mutex
 	compiled map[string]*program
+
+	indirect bool // in tests: nothing is a condition
 }
 
 // maxCompiled bounds the conditions that an engine keeps.
@@ -194,6 +196,11 @@ func (c *compiler) compile(text string) (*program, error) {
 	}
 	opts := []celgo.ProgramOption{celgo.EvalOptions(celgo.OptOptimize)}
 	cheap := a.cheap()
+	if cheap && !c.engine.indirect {
+		if cond := a.direct(native.Expr()); cond != nil {
+			return &program{direct: cond, needs: a.needs()}, nil
+		}
+	}
 	if !cheap {
 		opts = append(opts, celgo.CostLimit(c.engine.opts.CostLimit), celgo.InterruptCheckFrequency(64))
 	}
@@ -205,6 +212,8 @@ func (c *compiler) compile(text string) (*program, error) {
 }
 
 type program struct {
+	direct condition // in place of prog
+
 	prog  celgo.Program
 	needs policy.Needs
 	lists *listsValue
@@ -216,15 +225,18 @@ func (p *program) Needs() policy.Needs { return p.needs }
 
 // Eval reports whether the condition holds.
 func (p *program) Eval(ctx context.Context, in *policy.Input) (bool, error) {
+	if ctx.Err() != nil {
+		return false, &policy.EvalError{Cause: policy.CauseInterrupted, Err: context.Cause(ctx)}
+	}
+	if p.direct != nil {
+		return p.direct(in.Facts), nil
+	}
 	act, ok := in.Cache.(*activation)
 	if !ok {
 		act = &activation{facts: in.Facts}
 		in.Cache = act
 	}
 	act.lists = p.lists
-	if ctx.Err() != nil {
-		return false, &policy.EvalError{Cause: policy.CauseInterrupted, Err: context.Cause(ctx)}
-	}
 	var out ref.Val
 	var err error
 	if p.cheap {
