@@ -12,8 +12,8 @@ import (
 // nothing beyond the contract.
 type BoundaryOptions struct {
 	// CheckInput is the host's own check of the effective value that a response would
-	// lead to. An error rejects the whole response (D-STAGE-10); its text stays local.
-	// Nil means none.
+	// lead to. An error rejects the whole response (D-STAGE-10); its text is dropped,
+	// because it may quote the value. Nil means none.
 	CheckInput func(ev *ahp.Event) error
 	// CheckResult is the host's own check of a supplied result, ev being the event that
 	// it would be bound to. Nil means none.
@@ -228,6 +228,9 @@ func (b Boundary) Settlement() Settlement {
 		}
 		return s
 	case denied:
+		if s.Flow == ahp.FlowContinue {
+			s.Flow = ahp.FlowNone // a refusal asks for no more work
+		}
 		first := a.denies[0]
 		s.State, s.By, s.Code = Denied, a.by, first.Code
 		s.Reason, s.full = OneLine(first.Reason), first.Reason
@@ -242,6 +245,9 @@ func (b Boundary) Settlement() Settlement {
 		s.State = Interrupted
 	case unstarted, refused:
 		s.State = Denied
+	}
+	if s.Flow == ahp.FlowContinue {
+		s.Flow = ahp.FlowNone // a refusal asks for no more work
 	}
 	s.Reason, s.By, s.Synthetic, s.Class = ahp.GenericDenial, a.by, true, a.class
 	if s.Class == "" {

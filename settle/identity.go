@@ -11,7 +11,9 @@ import (
 
 // Identity is the identity of the operation that ev stands for: "sha256:" over
 // the canonical JSON (RFC 8785) of {cwd, input, kind, name, roots}, so that the
-// same call in the same place has the same identity however it was spelled.
+// same call in the same place has the same identity however it was spelled. In
+// revision draft a call to an MCP server has its exact destination in it too, as a
+// member mcp (D-APP-1, D-MCP-3).
 // Where the input has no canonical form (integers that a double cannot carry,
 // say) it is "raw-sha256:" over the bytes, so that two different inputs never
 // share one (design decision 8). It is empty for an event without a tool.
@@ -35,26 +37,46 @@ func Identity(ev *ahp.Event) string {
 	}
 	b = append(b, `,"kind":`...)
 	b = quote(b, string(t.Kind))
+	if t.Server != nil {
+		b = appendServer(append(b, `,"mcp":`...), t.Server)
+	}
 	b = append(b, `,"name":`...)
 	b = quote(b, t.Name)
 	b = append(b, `,"roots":`...)
-	if ev.Session.WorkspaceRoots == nil {
-		b = append(b, "null"...) // unknown roots are not the same as no roots
-	} else {
-		b = append(b, '[')
-		for i, r := range ev.Session.WorkspaceRoots {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = quote(b, r)
-		}
-		b = append(b, ']')
-	}
+	b = quoteAll(b, ev.Session.WorkspaceRoots) // unknown roots are not the same as no roots
 	b = append(b, '}')
 	if d, err := jcs.Digest(b); err == nil {
 		return d
 	}
 	return jcs.RawDigest(b)
+}
+
+// appendServer writes who is called and how it is reached, in a fixed order. Gaps
+// stay out: they say why something is not known, not what is called.
+func appendServer(b []byte, s *ahp.MCPServer) []byte {
+	c := &s.Connection
+	b = append(b, '[')
+	for _, text := range [...]string{
+		s.ID, s.ToolName, c.Transport, c.URL, c.Command, c.CWD, c.AddressForm, c.Address,
+	} {
+		b = append(quote(b, text), ',')
+	}
+	return append(quoteAll(b, c.Args), ']')
+}
+
+// quoteAll appends a list of texts, and null for nil.
+func quoteAll(b []byte, texts []string) []byte {
+	if texts == nil {
+		return append(b, "null"...)
+	}
+	b = append(b, '[')
+	for i, s := range texts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = quote(b, s)
+	}
+	return append(b, ']')
 }
 
 // quote appends s as a JSON string. Bytes that are not UTF-8 have no JSON form:

@@ -27,30 +27,13 @@ type Decision string
 // The decisions.
 const (
 	DecisionNone      Decision = "none"      // nobody objected
-	DecisionExplicit  Decision = "explicit"  // a backend refused
+	DecisionExplicit  Decision = "explicit"  // a backend refused, asked, stopped or supplied the result
 	DecisionSynthetic Decision = "synthetic" // a failure refused (V-FAIL-5)
 )
 
-// A Denial is one of several denials in one response (D-EFF-8).
-type Denial struct {
-	Code   string `json:"code,omitzero"`
-	Reason string `json:"reason"` // escaped, at most [MaxLineBytes]
-}
-
-// MaxDenials is how many denials of one response a record lists.
-const MaxDenials = 16
-
-func denials(in []*ahp.Deny) []Denial {
-	out := make([]Denial, min(len(in), MaxDenials))
-	for i := range out {
-		out[i] = Denial{Code: name(in[i].Code), Reason: OneLine(in[i].Reason)}
-	}
-	return out
-}
-
 // A Record is what one settlement leaves behind. It is free of payload: it holds
-// identities, names, codes and times, and of free text only the reason of an
-// explicit denial. All durations are on the monotonic clock.
+// identities, names, codes, counts and times, and of free text only the reasons of
+// explicit denials and of a stop. All durations are on the monotonic clock.
 type Record struct {
 	Version int    `json:"version"` // [RecordVersion]
 	ID      string `json:"id"`      // of this record: a UUIDv7
@@ -75,6 +58,23 @@ type Record struct {
 	Reason     string           `json:"reason,omitzero"`
 	Class      ahp.FailureClass `json:"class,omitzero"`
 	FailedOpen bool             `json:"failedOpen,omitzero"`
+
+	// The members up to Instructions are of settlements in revision draft.
+
+	Permission ahp.Permission `json:"permission,omitzero"`
+	Flow       ahp.Flow       `json:"flow,omitzero"`
+	// Effective is the [Identity] of the operation as accepted changes left it; empty
+	// where they did not change it. Operation is then what was proposed.
+	Effective string `json:"effectiveOperation,omitzero"`
+	// Approved means that somebody lifted an ask for the effective operation.
+	Approved bool `json:"approved,omitzero"`
+	// Denials lists all denials of the response that refused, where it has more than
+	// one: at most [MaxDenials], the first of which Code and Reason show (D-EFF-8).
+	Denials []Denial `json:"denials,omitempty"`
+	// How many texts for the user, injections and continue instructions were accepted.
+	Messages     int `json:"messages,omitzero"`
+	Injections   int `json:"injections,omitzero"`
+	Instructions int `json:"instructions,omitzero"`
 
 	ElapsedNs int64 `json:"elapsedNs"` // from the call's begin to its settlement
 	Hops      []Hop `json:"hops"`
@@ -108,6 +108,13 @@ func (s *Settlement) Record(ev *ahp.Event, id string, began time.Time, elapsed t
 		Hops:      s.Hops,
 
 		FailedOpen:   s.FailedOpen,
+		Permission:   s.Permission,
+		Flow:         s.Flow,
+		Approved:     s.Approved,
+		Denials:      s.denials,
+		Messages:     len(s.Messages),
+		Injections:   len(s.Injections),
+		Instructions: len(s.Instructions),
 		PolicyDigest: name(d.PolicyDigest),
 		Rules:        names(d.Rules),
 		Hazards:      names(d.Hazards),
@@ -122,14 +129,22 @@ func (s *Settlement) Record(ev *ahp.Event, id string, began time.Time, elapsed t
 	if ev.Tool != nil {
 		r.CallID, r.Tool, r.Kind = name(ev.Tool.CallID), name(ev.Tool.Name), ahp.ToolKind(name(string(ev.Tool.Kind)))
 	}
+	if s.changed && s.Operation != operation {
+		r.Effective = s.Operation
+	}
 	switch {
-	case s.State == Proceed:
+	case s.State == Proceed && !s.Approved:
 		r.Decision = DecisionNone
-	case !s.Synthetic && s.State == Denied:
+	case s.State == Proceed, s.State == Ask, s.State == Supplied:
+		r.Decision = DecisionExplicit
+	case !s.Synthetic && (s.State == Denied || s.State == Stopped):
 		r.Decision = DecisionExplicit
 		r.Reason = Escape(s.full, MaxReasonBytes)
 	default:
-		r.Outcome, r.Decision, r.Class = Denied, DecisionSynthetic, s.Class
+		if r.Outcome != Interrupted {
+			r.Outcome = Denied
+		}
+		r.Decision, r.Class = DecisionSynthetic, s.Class
 		if r.Class == "" {
 			r.Class = ahp.FailInternal
 		}
@@ -190,6 +205,25 @@ func (r *Record) MarshalAppend(dst []byte) []byte {
 	if r.FailedOpen {
 		dst = append(dst, `,"failedOpen":true`...)
 	}
+	dst = str(dst, "permission", string(r.Permission), false)
+	dst = str(dst, "flow", string(r.Flow), false)
+	dst = str(dst, "effectiveOperation", r.Effective, false)
+	if r.Approved {
+		dst = append(dst, `,"approved":true`...)
+	}
+	if len(r.Denials) > 0 {
+		dst = append(dst, `,"denials":[`...)
+		for i := range r.Denials {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = r.Denials[i].append(dst)
+		}
+		dst = append(dst, ']')
+	}
+	dst = count(dst, "messages", r.Messages)
+	dst = count(dst, "injections", r.Injections)
+	dst = count(dst, "instructions", r.Instructions)
 	dst = num(dst, "elapsedNs", r.ElapsedNs)
 	dst = append(dst, `,"hops":[`...)
 	for i := range r.Hops {
@@ -209,6 +243,12 @@ func (r *Record) MarshalAppend(dst []byte) []byte {
 	return append(dst, '}')
 }
 
+func (d *Denial) append(dst []byte) []byte {
+	dst = append(dst, `{"reason":`...)
+	dst, _ = jsontext.AppendQuote(dst, d.Reason)
+	return append(str(dst, "code", d.Code, false), '}')
+}
+
 func (h *Hop) append(dst []byte) []byte {
 	dst = append(dst, `{"backend":`...)
 	dst, _ = jsontext.AppendQuote(dst, h.Backend)
@@ -219,6 +259,10 @@ func (h *Hop) append(dst []byte) []byte {
 		dst = num(dst, "failureCode", int64(h.FailureCode))
 	}
 	dst = str(dst, "policy", string(h.Policy), false)
+	dst = list(dst, "effects", h.Effects)
+	if h.Changed {
+		dst = append(dst, `,"changed":true`...)
+	}
 	dst = num(dst, "startNs", h.StartNs)
 	dst = num(dst, "tookNs", h.TookNs)
 	dst = num(dst, "attempts", int64(h.Attempts))
@@ -242,7 +286,14 @@ func str(dst []byte, k, v string, always bool) []byte {
 
 func num(dst []byte, k string, v int64) []byte { return strconv.AppendInt(key(dst, k), v, 10) }
 
-func list(dst []byte, k string, v []string) []byte {
+func count(dst []byte, k string, v int) []byte {
+	if v == 0 {
+		return dst
+	}
+	return num(dst, k, int64(v))
+}
+
+func list[S ~string](dst []byte, k string, v []S) []byte {
 	if len(v) == 0 {
 		return dst
 	}
@@ -251,7 +302,7 @@ func list(dst []byte, k string, v []string) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst, _ = jsontext.AppendQuote(dst, s)
+		dst, _ = jsontext.AppendQuote(dst, string(s))
 	}
 	return append(dst, ']')
 }

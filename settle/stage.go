@@ -1,10 +1,260 @@
 package settle
 
-import "github.com/holdpoint/holdpoint/ahp"
+import (
+	"errors"
+	"strconv"
 
+	"github.com/holdpoint/holdpoint/ahp"
+)
+
+var (
+	errNoStopReason = errors.New("stop without a reason")
+	errBadTarget    = errors.New("modify with an unknown target or operation")
+	errBadDelivery  = errors.New("inject without messages or with an unknown delivery")
+	errHostCheck    = errors.New("the host's own check refuses the value")
+)
+
+// stage checks one response whole and returns the state that it leads to (AHP draft
+// section 10, steps 3 to 8). a is not changed.
 func (a *accepted) stage(s *Step) (*accepted, *ahp.Failure) {
-	return nil, invalid("/result/effects", errNotKnown)
+	for i, e := range s.Effects { // step 3
+		if err := shape(e); err != nil {
+			return nil, fault(i, "", err)
+		}
+	}
+	for i, e := range s.Effects { // step 4
+		if !offers(&a.caps, e) || s.Caps != nil && !offers(s.Caps, e) {
+			return nil, fault(i, "", errNotOffered)
+		}
+	}
+	view := s.View
+	if view == nil {
+		view = a.ev
+	}
+	next := *a
+	ended, f := next.values(a, view, s) // steps 5 to 7
+	if f != nil {
+		return nil, f
+	}
+	next.combine(a, s) // step 8
+	switch {
+	case len(next.denies) > 0:
+		next.phase, next.by, next.candidate = denied, s.Backend, nil
+	case ended:
+		next.phase, next.by, next.candidate = stopped, s.Backend, nil
+	}
+	return &next, nil
 }
 
-func appendValue(dst []byte, v *ahp.Value) []byte   { return dst }
-func appendInject(dst []byte, i *ahp.Inject) []byte { return dst }
+// shape checks the closed shape of an effect (step 3).
+func shape(e ahp.Effect) error {
+	err := errNotKnown
+	switch e := e.(type) {
+	case *ahp.Deny:
+		switch {
+		case e == nil:
+		case e.Reason == "":
+			return errNoReason
+		case e.Code != "" && !ahp.ReverseDNS(e.Code):
+			return errBadCode
+		default:
+			return nil
+		}
+	case *ahp.Allow:
+		if e != nil {
+			return nil
+		}
+	case *ahp.Ask:
+		if e != nil {
+			return nil
+		}
+	case *ahp.Modify:
+		switch {
+		case e == nil:
+		case !e.Target.Known() || e.Operation != ahp.OpReplace && e.Operation != ahp.OpMerge:
+			return errBadTarget
+		default:
+			return nil
+		}
+	case *ahp.Return:
+		if e != nil {
+			return nil
+		}
+	case *ahp.Notify:
+		if e != nil {
+			return nil
+		}
+	case *ahp.Inject:
+		switch {
+		case e == nil:
+		case e.Messages == nil || e.DeliverAt != ahp.DeliverNow && e.DeliverAt != ahp.DeliverNextTurn:
+			return errBadDelivery
+		default:
+			return nil
+		}
+	case *ahp.Stop:
+		switch {
+		case e == nil:
+		case e.Reason == "":
+			return errNoStopReason
+		default:
+			return nil
+		}
+	case *ahp.Continue:
+		if e != nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// offers reports whether caps lists the effect with its target, operation and time
+// (step 4). A continue needs a step that is left (D-FLOW-4).
+func offers(caps *ahp.Capabilities, e ahp.Effect) bool {
+	switch e := e.(type) {
+	case *ahp.Modify:
+		return caps.AllowsModify(e.Target, e.Operation)
+	case *ahp.Inject:
+		return caps.AllowsInject(e.DeliverAt)
+	case *ahp.Stop:
+		return caps.AllowsStop()
+	case *ahp.Continue:
+		return caps.AllowsContinue()
+	}
+	return caps.Allows(e.Type())
+}
+
+// values checks what the effects carry and applies the changes to a private copy. It
+// sets the event, the candidate and what only adds up, and reports whether the chain
+// stops.
+func (a *accepted) values(before *accepted, view *ahp.Event, s *Step) (ended bool, f *ahp.Failure) {
+	c := checker{a: before, view: view}
+	var t target
+	var result *ahp.Value
+	resultAt := 0
+	for i, e := range s.Effects {
+		var at string
+		var err error
+		switch e := e.(type) {
+		case *ahp.Deny:
+			a.denies = append(a.denies[:len(a.denies):len(a.denies)], e)
+		case *ahp.Modify:
+			if at, err = c.modify(e); err == nil && t.kind == "" {
+				err = t.open(before.ev, view, e.Target.At(before.ev.Type))
+			}
+			if err == nil {
+				err = t.change(e, before.ev, view)
+			}
+		case *ahp.Return:
+			if at, err = c.result(&e.Value); err == nil {
+				result, resultAt = &e.Value, i // D-RET-2: the last one counts
+			}
+		case *ahp.Inject:
+			if at, err = c.inject(e); err == nil {
+				a.injections = append(a.injections[:len(a.injections):len(a.injections)], e)
+			}
+		case *ahp.Notify:
+			a.messages = append(a.messages[:len(a.messages):len(a.messages)], e.Text)
+		case *ahp.Stop:
+			if !ended && a.stop == "" {
+				a.stop = e.Reason
+			}
+			ended = true
+		case *ahp.Continue:
+			if e.Instruction != "" {
+				a.instructions = append(a.instructions[:len(a.instructions):len(a.instructions)], e.Instruction)
+			}
+		case *ahp.Allow, *ahp.Ask: // combined later
+		}
+		if err != nil {
+			return false, fault(i, "/value"+at, err)
+		}
+	}
+	if t.kind != "" {
+		next, err := t.finish(before.ev)
+		if err != nil {
+			return false, invalid("/result/effects", err)
+		}
+		if next != before.ev && a.opts.CheckInput != nil && a.opts.CheckInput(next) != nil {
+			return false, invalid("/result/effects", errHostCheck) // D-STAGE-10
+		}
+		if a.ev = next; next != before.ev {
+			a.candidate, a.supplier = nil, "" // D-RET-2: it was bound to another operation
+		}
+	}
+	if result != nil {
+		if a.opts.CheckResult != nil && a.opts.CheckResult(a.ev, *result) != nil {
+			return false, fault(resultAt, "/value", errHostCheck)
+		}
+		v := *result
+		v.JSON = v.JSON.Clone()
+		a.candidate, a.supplier = &v, s.Backend
+	}
+	return ended, nil
+}
+
+// modify checks the value of a change against the target (step 5).
+func (c *checker) modify(e *ahp.Modify) (string, error) {
+	at := c.a.ev.Type
+	kind := e.Target.At(at)
+	if kind == "" {
+		return "", errBadTarget
+	}
+	if err := only(&e.Value, kind); err != nil {
+		return "", err
+	}
+	switch kind {
+	case ahp.ValueMessages:
+		return c.messages(e.Value.Messages, roleAt(at))
+	case ahp.ValueParts:
+		return c.parts(e.Value.Parts)
+	case ahp.ValueObject, ahp.ValueAny:
+	}
+	return "", nil
+}
+
+// roleAt is the one role that messages of an event of type t have, or empty (D-TGT-3).
+func roleAt(t ahp.EventType) ahp.Role {
+	switch t {
+	case ahp.MessageInbound:
+		return ahp.RoleUser
+	case ahp.MessageOutbound:
+		return ahp.RoleAssistant
+	}
+	return ""
+}
+
+// combine takes permission and flow of the response (step 8): deny over ask over
+// allow over none (D-PREC-1), stop over continue (D-PREC-3). An allow from before does
+// not cover what this response changed (D-APP-2); one in it does, wherever it stands
+// (D-APP-8).
+func (a *accepted) combine(before *accepted, s *Step) {
+	if a.ev != before.ev && a.permission == ahp.PermissionAllow {
+		a.permission = ahp.PermissionNone
+	}
+	for _, e := range s.Effects {
+		switch e.(type) {
+		case *ahp.Deny:
+			a.permission = ahp.PermissionDeny
+		case *ahp.Ask:
+			if a.permission != ahp.PermissionDeny && a.permission != ahp.PermissionAsk {
+				a.permission, a.asker = ahp.PermissionAsk, s.Backend
+			}
+		case *ahp.Allow:
+			if a.permission == ahp.PermissionNone {
+				a.permission = ahp.PermissionAllow
+			}
+		case *ahp.Stop:
+			a.flow = ahp.FlowStop
+		case *ahp.Continue:
+			if a.flow != ahp.FlowStop {
+				a.flow = ahp.FlowContinue // once, however many ask (D-FLOW-3)
+			}
+		case *ahp.Modify, *ahp.Return, *ahp.Notify, *ahp.Inject:
+		}
+	}
+}
+
+func fault(i int, below string, err error) *ahp.Failure {
+	return invalid("/result/effects/"+strconv.Itoa(i)+below, err)
+}

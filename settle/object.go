@@ -1,0 +1,254 @@
+package settle
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+var (
+	errNotObject  = errors.New("value is not a JSON object")
+	errDuplicate  = errors.New("an object names one member twice")
+	errNotWellSet = errors.New("value is not well-formed JSON")
+)
+
+// An object is a JSON object cut into its members, whose values are left as they
+// stand: a shallow merge needs no more, and what it does not touch keeps its bytes.
+type object struct {
+	members []member
+	index   map[string]int // by name; nil while there are few
+}
+
+type member struct {
+	key  []byte // as written, with quotes
+	name []byte // decoded
+	val  []byte
+}
+
+// few is how many members are searched one by one.
+const few = 12
+
+// parseObject cuts text, which is well-formed JSON. It refuses repeated names
+// however they are spelled: of two spellings of one name a merge would reach only
+// one (D-AMB-27).
+func parseObject(text []byte) (object, error) {
+	var o object
+	i := skipSpace(text, 0)
+	if i == len(text) || text[i] != '{' {
+		return o, errNotObject
+	}
+	for i = skipSpace(text, i+1); i < len(text) && text[i] != '}'; {
+		end := skipString(text, i)
+		if end < 0 {
+			return o, errNotWellSet
+		}
+		key := text[i:end]
+		if i = skipSpace(text, end); i == len(text) || text[i] != ':' {
+			return o, errNotWellSet
+		}
+		i = skipSpace(text, i+1)
+		if end = skipValue(text, i); end < 0 {
+			return o, errNotWellSet
+		}
+		if !o.add(member{key: key, name: unquote(key), val: text[i:end]}) {
+			return o, errDuplicate
+		}
+		if i = skipSpace(text, end); i < len(text) && text[i] == ',' {
+			i = skipSpace(text, i+1)
+		}
+	}
+	if i >= len(text) {
+		return o, errNotWellSet
+	}
+	return o, nil
+}
+
+// add appends m, and reports false where its name is there already.
+func (o *object) add(m member) bool {
+	if o.find(m.name) >= 0 {
+		return false
+	}
+	o.members = append(o.members, m)
+	switch n := len(o.members); {
+	case o.index != nil:
+		o.index[string(m.name)] = n - 1
+	case n > few:
+		o.index = make(map[string]int, 2*n)
+		for i := range o.members {
+			o.index[string(o.members[i].name)] = i
+		}
+	}
+	return true
+}
+
+// clone returns a copy with a list of members and an index of its own.
+func (o *object) clone() object {
+	return object{members: append(make([]member, 0, len(o.members)+4), o.members...), index: maps.Clone(o.index)}
+}
+
+// find returns the position of the member called name, or -1.
+func (o *object) find(name []byte) int {
+	if o.index != nil {
+		if i, ok := o.index[string(name)]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := range o.members {
+		if bytes.Equal(o.members[i].name, name) {
+			return i
+		}
+	}
+	return -1
+}
+
+// value returns the value of a member, or nil.
+func (o *object) value(name string) []byte {
+	if i := o.find([]byte(name)); i >= 0 {
+		return o.members[i].val
+	}
+	return nil
+}
+
+// set gives a member a value: in place, or as the last one.
+func (o *object) set(m member) {
+	if i := o.find(m.name); i >= 0 {
+		o.members[i].val = m.val
+		return
+	}
+	o.add(m)
+}
+
+// merge takes the members of v: a value is taken whole, and null is one (D-TGT-1).
+func (o *object) merge(v object) {
+	for _, m := range v.members {
+		o.set(m)
+	}
+}
+
+// equal compares as JSON values (D-APP-7). What two objects share is not looked at.
+func (o *object) equal(p *object, depth int) bool {
+	if len(o.members) != len(p.members) {
+		return false
+	}
+	for i := range o.members {
+		m, j := &o.members[i], i
+		if !bytes.Equal(m.name, p.members[i].name) {
+			if j = p.find(m.name); j < 0 {
+				return false
+			}
+		}
+		if !equalValues(m.val, p.members[j].val, depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// append writes the object without white space between members.
+func (o *object) append(dst []byte) []byte {
+	dst = append(dst, '{')
+	for i := range o.members {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, o.members[i].key...)
+		dst = append(dst, ':')
+		dst = append(dst, o.members[i].val...)
+	}
+	return append(dst, '}')
+}
+
+// size is how many bytes append writes.
+func (o *object) size() int {
+	n := 2
+	for i := range o.members {
+		n += len(o.members[i].key) + len(o.members[i].val) + 2
+	}
+	return n
+}
+
+// unquote returns the text of a JSON string, sharing it where nothing is escaped.
+func unquote(s []byte) []byte {
+	if bytes.IndexByte(s, '\\') < 0 {
+		return s[1 : len(s)-1]
+	}
+	out, err := jsontext.AppendUnquote(nil, s)
+	if err != nil {
+		return s // a lone surrogate has no text: it equals only itself
+	}
+	return out
+}
+
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// skipString returns the end of the string that starts at i, or -1.
+func skipString(b []byte, i int) int {
+	if i >= len(b) || b[i] != '"' {
+		return -1
+	}
+	for from := i + 1; ; {
+		n := bytes.IndexByte(b[from:], '"')
+		if n < 0 {
+			return -1
+		}
+		end := from + n
+		escapes := 0
+		for j := end - 1; j >= from && b[j] == '\\'; j-- {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return end + 1
+		}
+		from = end + 1
+	}
+}
+
+// skipValue returns the end of the value that starts at i, or -1. It counts brackets
+// and does not tell one kind from the other: the text is known to be well formed.
+func skipValue(b []byte, i int) int {
+	if i >= len(b) {
+		return -1
+	}
+	switch b[i] {
+	case '"':
+		return skipString(b, i)
+	case '{', '[':
+		for depth := 0; i < len(b); {
+			switch b[i] {
+			case '"':
+				if i = skipString(b, i); i < 0 {
+					return -1
+				}
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
+			i++
+		}
+		return -1
+	}
+	from := i
+	for i < len(b) {
+		switch b[i] {
+		case ',', '}', ']', ':', ' ', '\t', '\n', '\r', '"', '{', '[':
+			if i == from {
+				return -1
+			}
+			return i
+		}
+		i++
+	}
+	return i
+}

@@ -1,0 +1,405 @@
+package settle
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdpoint/holdpoint/ahp"
+)
+
+var (
+	errKind        = errors.New("value is not of the sort that the boundary takes")
+	errMessage     = errors.New("message without an id or with an unknown role")
+	errRole        = errors.New("message with a role that the boundary does not take")
+	errPart        = errors.New("part is in none of the forms that a value may have")
+	errHidden      = errors.New("part without its body")
+	errAttachment  = errors.New("attachment where only text may stand")
+	errRef         = errors.New("attachment reference that the backend was not shown")
+	errPartRefused = errors.New("part that the host does not let be written")
+	errReasoning   = errors.New("reasoning outside an assistant message of its own, or not marked as reasoning any more")
+	errOldID       = errors.New("new content with an id that is in use")
+	errSystem      = errors.New("injected message with role system")
+	errWorkspace   = errors.New("value is not a workspace state")
+	errAnswer      = errors.New("value is not an answer to an elicitation")
+	errNotAccepted = errors.New("elicitation without an accepted form in view")
+)
+
+// A checker checks values against the boundary: AHP draft section 10, step 5.
+type checker struct {
+	a    *accepted
+	view *ahp.Event
+
+	// Ids in use, made when first needed.
+	messageIDs, partIDs map[string]struct{}
+}
+
+// only checks that v holds what a value of this kind holds, and nothing else.
+func only(v *ahp.Value, kind ahp.ValueKind) error {
+	ok := false
+	switch kind {
+	case ahp.ValueMessages:
+		ok = v.Messages != nil && v.Parts == nil && v.JSON == nil
+	case ahp.ValueParts:
+		ok = v.Parts != nil && v.Messages == nil && v.JSON == nil
+	case ahp.ValueObject, ahp.ValueAny:
+		ok = v.Messages == nil && v.Parts == nil && jsontext.Value(v.JSON).IsValid()
+		if ok && kind == ahp.ValueObject {
+			i := skipSpace(v.JSON, 0)
+			ok = v.JSON[i] == '{'
+		}
+	}
+	if !ok {
+		return errKind
+	}
+	return nil
+}
+
+// messages checks a list of messages. The text is the JSON pointer below value to
+// what is wrong.
+func (c *checker) messages(ms []ahp.Message, role ahp.Role) (string, error) {
+	for i := range ms {
+		m := &ms[i]
+		at := func() string { return "/" + strconv.Itoa(i) }
+		if m.ID == "" || !m.Role.Known() {
+			return at(), errMessage
+		}
+		if role != "" && m.Role != role {
+			return at() + "/role", errRole
+		}
+		reasons := 0
+		for j := range m.Parts {
+			if err := c.part(&m.Parts[j], false); err != nil {
+				return at() + "/parts/" + strconv.Itoa(j), err
+			}
+			if m.Parts[j].Category == ahp.CategoryReasoning {
+				reasons++
+			}
+		}
+		// D-CONT-7: reasoning does not stand among other content.
+		if reasons > 0 && (reasons < len(m.Parts) || m.Role != ahp.RoleAssistant) {
+			return at(), errReasoning
+		}
+	}
+	return "", nil
+}
+
+func (c *checker) parts(ps []ahp.Part) (string, error) {
+	for i := range ps {
+		if err := c.part(&ps[i], true); err != nil {
+			return "/" + strconv.Itoa(i), err
+		}
+	}
+	return "", nil
+}
+
+// part admits text with its body, and attachments that the backend was shown. A part
+// without its body would put nothing in the place of something, or claim text that
+// its sender never saw (D-TGT-7, D-TGT-8, D-TGT-9).
+func (c *checker) part(p *ahp.Part, textOnly bool) error {
+	switch {
+	case p.ID == "" || p.Gap != nil && p.Gap.Reason == "":
+		return errPart
+	case p.Kind == ahp.PartText:
+		switch {
+		case p.MediaType != ahp.TextPlain || p.Ref != "" || !p.Selection.Known():
+			return errPart
+		case p.Text == nil || p.Gap != nil || p.Selection != ahp.SelectBody:
+			return errHidden
+		}
+	case p.Kind == ahp.PartAttachment:
+		switch {
+		case textOnly:
+			return errAttachment
+		case p.Text != nil || !mediaType(p.MediaType) || !p.Selection.Known():
+			return errPart
+		case p.Ref == "" || p.Gap != nil || p.Selection != ahp.SelectBody:
+			return errHidden
+		case !c.shown(p) && (c.a.opts.AllowRef == nil || !c.a.opts.AllowRef(p.Ref)):
+			return errRef
+		}
+	default:
+		return errPart
+	}
+	if p.Size != nil || p.SHA256 != "" {
+		return errPart
+	}
+	// D-CONT-7: a part that was reasoning stays reasoning.
+	if p.Category != ahp.CategoryReasoning && c.wasReasoning(p.ID) {
+		return errReasoning
+	}
+	if c.a.opts.AllowPart != nil && !c.a.opts.AllowPart(p) {
+		return errPartRefused
+	}
+	return nil
+}
+
+// mediaType reports whether an attachment may have this media type: what is text or
+// JSON stands inline (AHP draft section 5.2).
+func mediaType(s string) bool {
+	if s == "" {
+		return false
+	}
+	s, _, _ = strings.Cut(strings.ToLower(s), ";")
+	s = strings.TrimSpace(s)
+	_, sub, _ := strings.Cut(s, "/")
+	return !strings.HasPrefix(s, "text/") && sub != "json" && !strings.HasSuffix(sub, "+json")
+}
+
+// shown reports whether the backend was shown this attachment: same bytes, same type,
+// same category.
+func (c *checker) shown(p *ahp.Part) bool {
+	found := false
+	eachPart(c.view, func(q *ahp.Part) bool {
+		found = q.Ref == p.Ref && q.Kind == ahp.PartAttachment && q.MediaType == p.MediaType && q.Category == p.Category
+		return !found
+	})
+	return found
+}
+
+func (c *checker) wasReasoning(id string) bool {
+	found := false
+	eachPart(c.a.ev, func(q *ahp.Part) bool {
+		found = q.ID == id && q.Category == ahp.CategoryReasoning
+		return !found
+	})
+	return found
+}
+
+// eachPart calls f for every part of content in ev, until it says false.
+func eachPart(ev *ahp.Event, f func(*ahp.Part) bool) {
+	for i := range ev.Messages {
+		for j := range ev.Messages[i].Parts {
+			if !f(&ev.Messages[i].Parts[j]) {
+				return
+			}
+		}
+	}
+	for i := range ev.Parts {
+		if !f(&ev.Parts[i]) {
+			return
+		}
+	}
+	for _, ps := range [...][]ahp.Part{bodyParts(ev)} {
+		for i := range ps {
+			if !f(&ps[i]) {
+				return
+			}
+		}
+	}
+	if b, ok := ev.Body.(*ahp.ToolAfterBody); ok {
+		for i := range b.FileChanges {
+			for _, p := range [...]*ahp.Part{b.FileChanges[i].Before, b.FileChanges[i].After} {
+				if p != nil && !f(p) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// bodyParts are the text parts that the instructions and summary targets stand for.
+func bodyParts(ev *ahp.Event) []ahp.Part {
+	switch b := ev.Body.(type) {
+	case *ahp.CompactBeforeBody:
+		return b.Instructions
+	case *ahp.CompactAfterBody:
+		return b.Summary
+	}
+	return nil
+}
+
+// fresh takes the ids of new content, and refuses one that is in use in the event, as
+// it came or as it is, or in what was injected before (D-INJ-2, D-CMP-6).
+func (c *checker) fresh(ms []ahp.Message, ps []ahp.Part) (string, error) {
+	if c.messageIDs == nil {
+		c.messageIDs, c.partIDs = map[string]struct{}{}, map[string]struct{}{}
+		for _, ev := range [...]*ahp.Event{c.a.original, c.a.ev} {
+			for i := range ev.Messages {
+				c.messageIDs[ev.Messages[i].ID] = struct{}{}
+			}
+			eachPart(ev, func(p *ahp.Part) bool { c.partIDs[p.ID] = struct{}{}; return true })
+		}
+		for _, inj := range c.a.injections {
+			_, _ = c.take(inj.Messages, nil)
+		}
+	}
+	return c.take(ms, ps)
+}
+
+func (c *checker) take(ms []ahp.Message, ps []ahp.Part) (string, error) {
+	for i := range ms {
+		if !put(c.messageIDs, ms[i].ID) {
+			return "/" + strconv.Itoa(i) + "/id", errOldID
+		}
+		for j := range ms[i].Parts {
+			if !put(c.partIDs, ms[i].Parts[j].ID) {
+				return "/" + strconv.Itoa(i) + "/parts/" + strconv.Itoa(j) + "/id", errOldID
+			}
+		}
+	}
+	for i := range ps {
+		if !put(c.partIDs, ps[i].ID) {
+			return "/" + strconv.Itoa(i) + "/id", errOldID
+		}
+	}
+	return "", nil
+}
+
+func put(m map[string]struct{}, id string) bool {
+	if _, old := m[id]; old {
+		return false
+	}
+	m[id] = struct{}{}
+	return true
+}
+
+// inject checks one injection.
+func (c *checker) inject(e *ahp.Inject) (string, error) {
+	if at, err := c.messages(e.Messages, ""); err != nil {
+		return at, err
+	}
+	if !c.a.opts.SystemInject {
+		for i := range e.Messages {
+			if e.Messages[i].Role == ahp.RoleSystem {
+				return "/" + strconv.Itoa(i) + "/role", errSystem // D-INJ-4
+			}
+		}
+	}
+	return c.fresh(e.Messages, nil)
+}
+
+// result checks a supplied result (D-RET-1).
+func (c *checker) result(v *ahp.Value) (string, error) {
+	kind := ahp.ReturnAt(c.a.ev.Type)
+	if err := only(v, kind); err != nil {
+		return "", err
+	}
+	switch kind {
+	case ahp.ValueMessages:
+		return c.messages(v.Messages, "")
+	case ahp.ValueParts:
+		if at, err := c.parts(v.Parts); err != nil {
+			return at, err
+		}
+		return c.fresh(nil, v.Parts) // D-CMP-6: a new summary
+	case ahp.ValueObject: // user.elicitation.request
+		b, ok := c.view.Body.(*ahp.ElicitationBody)
+		if !ok || b.Content == nil || b.Content.Text == nil {
+			return "", errNotAccepted // D-EL-13: the backend was not shown what it answers
+		}
+		return "", elicitResult(v.JSON, b.Mode)
+	case ahp.ValueAny:
+	}
+	return "", nil
+}
+
+// elicitResult checks the shape of a complete ElicitResult of MCP 2025-11-25 (D-EL-2,
+// D-EL-5).
+func elicitResult(text []byte, mode string) error {
+	o, err := parseObject(text)
+	if err != nil {
+		return err
+	}
+	action := o.value("action")
+	if len(action) == 0 || action[0] != '"' {
+		return errAnswer
+	}
+	if meta := o.value("_meta"); meta != nil && meta[0] != '{' {
+		return errAnswer
+	}
+	content := o.value("content")
+	switch string(unquote(action)) {
+	case "accept":
+		if content == nil {
+			return nil
+		}
+		if mode != "form" || content[0] != '{' {
+			return errAnswer
+		}
+		answers, err := parseObject(content)
+		if err != nil {
+			return err
+		}
+		return formAnswers(&answers)
+	case "decline", "cancel":
+		if content == nil {
+			return nil
+		}
+	}
+	return errAnswer
+}
+
+// formAnswers checks what a form may hold: text, numbers, booleans and lists of texts.
+func formAnswers(o *object) error {
+	for i := range o.members {
+		switch c := o.members[i].val[0]; {
+		case c == '"' || c == '-' || '0' <= c && c <= '9' || c == 't' || c == 'f':
+		case c == '[' && elements(o.members[i].val, func(v []byte) bool { return v[0] == '"' }):
+		default:
+			return errAnswer
+		}
+	}
+	return nil
+}
+
+// workspaceObject is a workspace state as the object that effects change.
+func workspaceObject(w *ahp.WorkspaceState) []byte {
+	var b []byte
+	if w.CWD != "" {
+		b = str(b, "cwd", w.CWD, true)
+	}
+	if w.WorkspaceRoots != nil {
+		b = append(key(b, "workspaceRoots"), '[')
+		for i, r := range w.WorkspaceRoots {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b, _ = jsontext.AppendQuote(b, r)
+		}
+		b = append(b, ']')
+	}
+	return append(append([]byte("{"), bytes.TrimPrefix(b, []byte(","))...), '}')
+}
+
+// workspaceState reads back what workspaceObject writes: closed, with at least one
+// member, and no null (AHP draft section 6.5).
+func workspaceState(o *object) (ahp.WorkspaceState, error) {
+	var w ahp.WorkspaceState
+	for i := range o.members {
+		m := &o.members[i]
+		switch string(m.name) {
+		case "cwd":
+			if m.val[0] != '"' {
+				return w, errWorkspace
+			}
+			if w.CWD = string(unquote(m.val)); w.CWD == "" {
+				return w, errWorkspace
+			}
+		case "workspaceRoots":
+			if m.val[0] != '[' {
+				return w, errWorkspace
+			}
+			w.WorkspaceRoots = []string{}
+			seen := map[string]struct{}{}
+			if !elements(m.val, func(v []byte) bool {
+				if v[0] != '"' || len(v) == 2 || !put(seen, string(unquote(v))) {
+					return false
+				}
+				w.WorkspaceRoots = append(w.WorkspaceRoots, string(unquote(v)))
+				return true
+			}) {
+				return w, errWorkspace
+			}
+		default:
+			return w, errWorkspace
+		}
+	}
+	if w.CWD == "" && w.WorkspaceRoots == nil {
+		return w, errWorkspace
+	}
+	return w, nil
+}
