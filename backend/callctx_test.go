@@ -19,7 +19,10 @@ func TestPromptContext(t *testing.T) {
 		end  func(cancel context.CancelFunc, s *backend.Server)
 		err  error
 	}{
-		{"its time is over", func(context.CancelFunc, *backend.Server) { time.Sleep(time.Second) }, context.DeadlineExceeded},
+		{"its time is over", func(context.CancelFunc, *backend.Server) {
+			time.Sleep(time.Second)
+			synctest.Wait() // for timers of the same moment
+		}, context.DeadlineExceeded},
 		{"the message's context ends", func(cancel context.CancelFunc, _ *backend.Server) { cancel() }, context.Canceled},
 		{"the server gives up", func(_ context.CancelFunc, s *backend.Server) {
 			over, cancel := context.WithCancel(context.Background())

@@ -73,11 +73,12 @@ func (g *Gateway) answerHarness(ctx context.Context, r *backend.Request) ([]ahp.
 // explicit denial, so that no failure policy turns padding into a permission;
 // what is left of the errors is a failure of ours.
 func decided(d *policy.Decision, err error) ([]ahp.Effect, error) {
+	if err == nil {
+		return d.Effects(), nil
+	}
 	var eval *policy.EvalError
 	var fail *ahp.Failure
 	switch {
-	case err == nil:
-		return d.Effects(), nil
 	case errors.As(err, &eval) && eval.Cause == policy.CauseCost:
 		return []ahp.Effect{&ahp.Deny{Reason: reasonEvent, Code: policy.CodeAnalysisBound}}, nil
 	case errors.As(err, &fail) && fail.Class == ahp.FailEvent:
@@ -112,8 +113,9 @@ func (g *Gateway) recordAnswer(ctx context.Context, ev *ahp.Event, effects []ahp
 
 // A server is one listener of the AHP endpoint.
 type server struct {
-	ln  net.Listener
-	srv *http.Server
+	principal string
+	ln        net.Listener
+	srv       *http.Server
 }
 
 // servers makes the servers of all listeners but the hook socket.
@@ -124,7 +126,7 @@ func (g *Gateway) servers() []*server {
 	mux.HandleFunc("GET /readyz", g.readyz)
 	mux.Handle("GET /metrics", g.metrics.handler())
 
-	list := []*server{g.newServer(g.ahpLn, as("unix", mux))}
+	list := []*server{g.newServer(g.ahpLn, "unix", mux)}
 	if t := g.opts.TCP; t != nil {
 		hosts := append([]string{"localhost", "127.0.0.1", "::1"}, t.Hosts...)
 		if host, _, err := net.SplitHostPort(t.Addr); err == nil {
@@ -132,22 +134,17 @@ func (g *Gateway) servers() []*server {
 				hosts = append(hosts, host)
 			}
 		}
-		list = append(list, g.newServer(g.tcpLn, newGuard(t.Token, hosts, t.TLS != nil, as("token", mux))))
+		list = append(list, g.newServer(g.tcpLn, "token", newGuard(t.Token, hosts, t.TLS != nil, mux)))
 	}
 	return list
 }
 
-// as names the principal that asks through a listener: whoever may connect to the
-// socket, or whoever holds the token.
-func as(principal string, h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r.WithContext(backend.WithPrincipal(r.Context(), principal)))
-	})
-}
-
-func (g *Gateway) newServer(ln net.Listener, h http.Handler) *server {
+// newServer makes the server of one listener. Who asks through it is the principal:
+// whoever may connect to the socket, or whoever holds the token.
+func (g *Gateway) newServer(ln net.Listener, principal string, h http.Handler) *server {
 	return &server{
-		ln: limitListener(ln, g.opts.MaxConnections),
+		principal: principal,
+		ln:        limitListener(ln, g.opts.MaxConnections),
 		srv: &http.Server{
 			Handler:           h,
 			ReadHeaderTimeout: g.opts.FrameTimeout,
@@ -162,7 +159,8 @@ func (g *Gateway) newServer(ln net.Listener, h http.Handler) *server {
 
 // serve serves until ctx ends, then lets requests under way go on for drain.
 func (s *server) serve(ctx, work context.Context, drain time.Duration) error {
-	s.srv.BaseContext = func(net.Listener) context.Context { return work }
+	base := backend.WithPrincipal(work, s.principal)
+	s.srv.BaseContext = func(net.Listener) context.Context { return base }
 	done := make(chan error, 1)
 	go func() { done <- s.srv.Serve(s.ln) }() // ends with Shutdown or Close, and is waited for below
 	select {

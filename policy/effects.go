@@ -77,7 +77,12 @@ func (d Decision) EffectsFor(at ahp.EventType, eventID string, caps ahp.Capabili
 
 func deny(at ahp.EventType, caps ahp.Capabilities, reason, code, rule string) ([]ahp.Effect, []string, error) {
 	if caps.Allows(ahp.EffectDeny) {
-		return []ahp.Effect{&ahp.Deny{Reason: reason, Code: code}}, nil, nil
+		one := &struct { // in one allocation
+			deny ahp.Deny
+			list [1]ahp.Effect
+		}{deny: ahp.Deny{Reason: reason, Code: code}}
+		one.list[0] = &one.deny
+		return one.list[:], nil, nil
 	}
 	if ahp.Bounds(at).Allows(ahp.EffectDeny) {
 		return nil, nil, ErrNotOffered
