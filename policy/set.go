@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,9 +23,8 @@ type Set struct {
 	programs *shell.Programs
 
 	secrets bool
-	always  []int         // rules that are evaluated for every event
-	byKey   map[Key][]int // rules that a key makes candidates
-	kinds   map[KeyKind]bool
+	always  []int    // rules that are evaluated for every event
+	keys    keyIndex // rules that a key makes candidates
 	touches touchIndex
 	filters []*filter // [0] is nil: nothing is exempt
 	facts   []string  // names of facts that rules read
@@ -76,10 +76,18 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // index prepares what Decide looks up.
 func (s *Set) index() {
-	s.byKey, s.kinds = map[Key][]int{}, map[KeyKind]bool{}
 	s.filters = []*filter{nil}
 	filters := map[string]int{}
 	names := map[string]int{}
+	for _, r := range s.rules {
+		for _, f := range r.needs.Facts {
+			names[f] = 0
+		}
+	}
+	s.facts = slices.Sorted(maps.Keys(names))
+	for n, f := range s.facts {
+		names[f] = n
+	}
 	for i, r := range s.rules {
 		if !r.Allow.empty() || !r.allow.empty() {
 			id := r.allow.key()
@@ -92,13 +100,7 @@ func (s *Set) index() {
 			r.filter = n
 		}
 		for _, f := range r.needs.Facts {
-			n, ok := names[f]
-			if !ok {
-				n = len(s.facts)
-				names[f] = n
-				s.facts = append(s.facts, f)
-			}
-			r.reads = append(r.reads, n)
+			r.reads = append(r.reads, names[f])
 		}
 		if !r.Enabled {
 			continue
@@ -113,9 +115,8 @@ func (s *Set) index() {
 				s.touches.add(k.Value, i)
 				continue
 			}
-			s.kinds[k.Kind] = true
-			if l := s.byKey[k]; len(l) == 0 || l[len(l)-1] != i {
-				s.byKey[k] = append(l, i)
+			if !s.keys.add(k, i) {
+				s.always = append(s.always, i) // an engine of others may know more kinds
 			}
 		}
 	}
@@ -153,13 +154,10 @@ func (s *Set) pass(ctx context.Context, f *facts.Facts) (Decision, error) {
 		s.breached(&d, f)
 		return d, nil
 	}
-	candidates := s.candidates(f)
-	if len(candidates) == 0 {
-		return d, nil
-	}
 	run := s.start(f)
+	defer run.end()
 	var failed error
-	for _, i := range candidates {
+	for i := range run.candidates() {
 		r := s.rules[i]
 		if d.Effect == EffectDeny && r.Effect != EffectFlag && r.Mode == ModeEnforce {
 			continue // the first refusal decides
@@ -222,124 +220,4 @@ func hazardNames(f *facts.Facts) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// candidates returns the rules that can hold for f, in order.
-func (s *Set) candidates(f *facts.Facts) []int {
-	// Many files can name one rule many times, so the rules are marked, not listed.
-	var marked []bool
-	give := func(more []int) {
-		if len(more) > 0 && marked == nil {
-			marked = make([]bool, len(s.rules))
-		}
-		for _, i := range more {
-			marked[i] = true
-		}
-	}
-	add := func(kind KeyKind, value string) {
-		if s.kinds[kind] {
-			give(s.byKey[Key{kind, value}])
-		}
-	}
-	add(KeyEventType, f.Event.Type)
-	if f.Tool != nil {
-		add(KeyToolName, f.Tool.Name)
-		add(KeyToolKind, f.Tool.Kind)
-		if f.Undecidable {
-			add(KeyPresent, "tool.undecidable")
-		}
-	}
-	if f.MCP != nil {
-		add(KeyMCPServer, f.MCP.Server)
-	}
-	for i := range f.Hazards {
-		if i == 0 || f.Hazards[i].Code != f.Hazards[i-1].Code {
-			add(KeyHazard, f.Hazards[i].Code)
-		}
-	}
-	if len(f.Hazards) > 0 {
-		add(KeyPresent, "hazards")
-	}
-	if len(f.Files) > 0 {
-		add(KeyPresent, "files")
-		s.touches.find(f, give)
-		var seen [8]facts.FileOp
-		n := 0
-		for i := range f.Files {
-			if op := f.Files[i].Op; n < len(seen) && !slices.Contains(seen[:n], op) {
-				seen[n] = op
-				n++
-				add(KeyFileOp, string(op))
-			}
-		}
-	}
-	if len(f.URLs) > 0 {
-		add(KeyPresent, "urls")
-	}
-	if len(f.Secrets) > 0 {
-		add(KeyPresent, "secrets")
-	}
-	if s.kinds[KeyProgram] && f.Shell != nil && f.Shell.Result != nil {
-		for i := range f.Shell.Result.Commands {
-			add(KeyProgram, f.Shell.Result.Commands[i].Program)
-		}
-	}
-	if marked == nil {
-		return s.always
-	}
-	for _, i := range s.always {
-		marked[i] = true
-	}
-	out := make([]int, 0, len(s.always)+8)
-	for i, m := range marked {
-		if m {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-// run is the evaluation of one event.
-type run struct {
-	set    *Set
-	facts  *facts.Facts
-	inputs []*Input // one for each filter, made on first need
-	names  []bool   // facts that were read
-
-	effective map[string]any // the input that modify rules have left; nil before the first
-}
-
-func (s *Set) start(f *facts.Facts) *run {
-	return &run{set: s, facts: f, inputs: make([]*Input, len(s.filters)), names: make([]bool, len(s.facts))}
-}
-
-func (r *run) eval(ctx context.Context, rule *compiledRule) (bool, error) {
-	in := r.inputs[rule.filter]
-	if in == nil {
-		f := r.facts
-		if flt := r.set.filters[rule.filter]; flt != nil {
-			f = flt.apply(f)
-		}
-		in = NewInput(f)
-		r.inputs[rule.filter] = in
-	}
-	for _, n := range rule.reads {
-		r.names[n] = true
-	}
-	hit, err := rule.prog.Eval(ctx, in)
-	if err != nil {
-		return false, evalFailure(rule, err)
-	}
-	return hit, nil
-}
-
-func (r *run) read() []string {
-	var out []string
-	for i, b := range r.names {
-		if b {
-			out = append(out, r.set.facts[i])
-		}
-	}
-	slices.Sort(out)
-	return out
 }

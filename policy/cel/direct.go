@@ -72,6 +72,8 @@ func (a *analysis) directCall(c ast.CallExpr) condition {
 			want := texts[0]
 			return func(f *facts.Facts) bool { s, _ := get(f).(string); return (s == want) != differ }
 		}
+	case "startsWith", "endsWith", "contains":
+		return a.directText(c)
 	case operators.In:
 		get, texts := a.fieldOf(args[0], types.StringType), onlyTexts(args[1])
 		if get != nil && texts != nil && args[1].Kind() == ast.ListKind {
@@ -79,6 +81,22 @@ func (a *analysis) directCall(c ast.CallExpr) condition {
 		}
 	}
 	return nil
+}
+
+// directText returns a test of a field's text for a literal.
+func (a *analysis) directText(c ast.CallExpr) condition {
+	if !c.IsMemberFunction() || len(c.Args()) != 1 || c.Args()[0].Kind() != ast.LiteralKind {
+		return nil
+	}
+	get, texts := a.fieldOf(c.Target(), types.StringType), onlyTexts(c.Args()[0])
+	if get == nil || len(texts) != 1 {
+		return nil
+	}
+	test := map[string]func(s, part string) bool{
+		"startsWith": strings.HasPrefix, "endsWith": strings.HasSuffix, "contains": strings.Contains,
+	}[c.FunctionName()]
+	part := texts[0]
+	return func(f *facts.Facts) bool { s, _ := get(f).(string); return test(s, part) }
 }
 
 // fieldOf returns what reads e, if e is a field of that type of a fact that there is

@@ -20,12 +20,13 @@ var (
 		`touches("write", "**/x")`, `touches("any", ["/a/**", "~/.ssh/**"])`, `touches("read", "~/.ssh")`, `connects("*.example.com")`,
 		`connects(["10.0.0.0/8", "api.example.com:443"])`, `tool.name == "Bash"`, `"Bash" == tool.name`, `tool.name != "Bash"`,
 		`tool.kind in ["fetch", "mcp"]`, `mcp.server == ""`, `session.cwd == "/w"`, `event.type != "session.start"`, `tool.undecidable`,
+		`session.cwd.startsWith("/w")`, `session.cwd.endsWith("v")`, `tool.name.contains("as")`,
 		`mcp.known`, `shell.assumed`, `shell.dialect == "bash"`, `true`, `false`,
 	}
 	odd = []string{
 		`runs([])`, `runs(tool.name)`, `runs(["git ...", tool.name])`, `tool.kind in []`, `tool.name in [tool.kind]`, `tool.name == tool.kind`,
 		`hazards.exists(h, h.code == "net.upload")`, `size(files) > 0`, `tool.input.x == 1.0`, `has(tool.input.x)`, `has(tool.name)`,
-		`files.exists(f, f.op == "read")`, `session.cwd.startsWith("/w")`, `session.roots == ["/w"]`, `"/w" in session.roots`,
+		`files.exists(f, f.op == "read")`, `session.cwd.startsWith(tool.name)`, `"/w/x".startsWith(session.cwd)`, `session.cwd.matches("^/w")`, `session.roots == ["/w"]`, `"/w" in session.roots`,
 		`["Bash"] == [tool.name]`, `tool.input == "x"`, `tool.name == "a" ? true : false`, `connects(tool.name)`,
 	}
 )
