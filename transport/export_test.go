@@ -19,7 +19,7 @@ var OnlyLoopback = onlyLoopback
 // Dial connects as the HTTP carrier c does, to an address that a name could have
 // led to.
 func Dial(ctx context.Context, c Carrier, address string) error {
-	conn, err := c.(*httpCarrier).rt.DialContext(ctx, "tcp", address)
+	conn, err := c.(*httpCarrier).own.DialContext(ctx, "tcp", address)
 	if err == nil {
 		conn.Close()
 	}

@@ -33,12 +33,13 @@ const (
 // httpCarrier posts each frame (AHP-HTTP-001). It uses the round tripper itself:
 // nothing follows redirects (V-HTTP-5) or keeps cookies.
 type httpCarrier struct {
-	url       *url.URL
-	tokenEnv  string
-	lookupEnv func(string) (string, bool)
-	rt        *http.Transport
-	max       int
-	plain     http.Header // headers of a request without a token; shared, never written
+	url   *url.URL
+	token func(context.Context) (string, *ahp.Failure) // nil when messages go without one
+	rt    http.RoundTripper
+	own   *http.Transport // rt, unless that is the caller's
+	draft bool
+	max   int
+	plain http.Header // headers of a request without a token; shared, never written
 
 	mu     sync.Mutex
 	closed bool
@@ -54,25 +55,27 @@ func newHTTP(b *ahp.Backend, t *ahp.HTTPTransport, o Options) (*httpCarrier, err
 		return nil, fmt.Errorf("%s: %w", b.ID, err)
 	}
 	c := &httpCarrier{
-		url: u, lookupEnv: o.LookupEnv, max: o.MaxAnswerBytes,
+		url: u, draft: o.Revision == ahp.VersionDraft, max: o.MaxAnswerBytes,
 		plain: http.Header{
 			"Content-Type": {mediaType},
 			"Accept":       {mediaType},
 			"User-Agent":   {"holdpoint"},
 		},
 	}
-	if b.Auth != nil {
-		c.tokenEnv = b.Auth.TokenEnv
-	}
+	c.token = c.bearer(b.Auth, o)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.conns = map[*trackedConn]struct{}{}
+	if o.RoundTripper != nil {
+		c.rt = o.RoundTripper
+		return c, nil
+	}
 	// The library goes on dialling for a question that has ended; the timeouts
 	// bound that, and Close ends it.
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	if u.Scheme == "http" {
 		dialer.ControlContext = onlyLoopback
 	}
-	c.rt = &http.Transport{
+	c.own = &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			return c.dial(ctx, dialer, network, address)
 		},
@@ -85,9 +88,10 @@ func newHTTP(b *ahp.Backend, t *ahp.HTTPTransport, o Options) (*httpCarrier, err
 		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
 	if o.Proxy != nil {
-		c.rt.Proxy = http.ProxyURL(o.Proxy)
+		c.own.Proxy = http.ProxyURL(o.Proxy)
 		dialer.ControlContext = nil // the proxy decides where it connects
 	}
+	c.rt = c.own
 	return c, nil
 }
 
@@ -165,8 +169,6 @@ func onlyLoopback(_ context.Context, _, address string, _ syscall.RawConn) error
 
 var (
 	errNotLoopback = errors.New("the name led to an address that is not loopback")
-	errNoToken     = errors.New("the variable of the bearer token is not set")
-	errBadToken    = errors.New("the bearer token holds characters that no header may hold")
 	errMediaType   = errors.New("the media type is not plain application/json")
 	errTooLong     = errors.New("the answer exceeds the size limit")
 	errStatus      = errors.New("the status is not a success")
@@ -180,7 +182,7 @@ func (c *httpCarrier) Ask(ctx context.Context, x *Exchange) *ahp.Failure {
 	defer done()
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK { // V-HTTP-2, V-HTTP-4
-		return statusFailure(resp.StatusCode)
+		return c.statusFailure(resp.StatusCode)
 	}
 	if !plainJSON(resp.Header) {
 		return &ahp.Failure{Class: ahp.FailMalformed, Err: errMediaType}
@@ -229,7 +231,7 @@ func (c *httpCarrier) Tell(ctx context.Context, frame []byte) *ahp.Failure {
 	defer resp.Body.Close()
 	// 200 is no acceptance of a notification (V-AMB-5).
 	if resp.StatusCode != http.StatusAccepted && resp.StatusCode != http.StatusNoContent {
-		return statusFailure(resp.StatusCode)
+		return c.statusFailure(resp.StatusCode)
 	}
 	// Drained, so that the connection can be used again; the bound is on what a
 	// peer can make us read for nothing.
@@ -240,7 +242,10 @@ func (c *httpCarrier) Tell(ctx context.Context, frame []byte) *ahp.Failure {
 // statusFailure is the failure of a status. 413 is the one that the event itself
 // causes: an event that was padded past a backend's limit must not get through
 // where the policy is fail-open.
-func statusFailure(status int) *ahp.Failure {
+func (c *httpCarrier) statusFailure(status int) *ahp.Failure {
+	if c.draft && status == http.StatusUnauthorized {
+		return &ahp.Failure{Class: ahp.FailAuth, Code: status, Err: errStatus} // D-FC-4
+	}
 	if status == http.StatusRequestEntityTooLarge {
 		return &ahp.Failure{Class: ahp.FailEvent, Code: status, Err: errStatus}
 	}
@@ -251,15 +256,12 @@ func statusFailure(status int) *ahp.Failure {
 // and then calls done.
 func (c *httpCarrier) post(ctx context.Context, frame []byte) (*http.Response, func(), *ahp.Failure) {
 	header := c.plain
-	if c.tokenEnv != "" {
-		// Read now, so that a rotated token is used at once, and before anything
-		// is sent: there is no way on without it (V-AUTH-1, V-AMB-14).
-		token, _ := c.lookupEnv(c.tokenEnv)
-		if token == "" {
-			return nil, nil, &ahp.Failure{Class: ahp.FailCredential, Err: errNoToken}
-		}
-		if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-			return nil, nil, &ahp.Failure{Class: ahp.FailCredential, Err: errBadToken}
+	if c.token != nil {
+		// Resolved now, so that a rotated token is used at once, and before anything
+		// is sent: there is no way on without it (V-AUTH-1, V-AMB-14, D-AUTH-5).
+		token, f := c.token(ctx)
+		if f != nil {
+			return nil, nil, f
 		}
 		header = c.plain.Clone()
 		header.Set("Authorization", "Bearer "+token)
@@ -271,6 +273,12 @@ func (c *httpCarrier) post(ctx context.Context, frame []byte) (*http.Response, f
 	}
 	c.wg.Add(1)
 	c.mu.Unlock()
+	done := c.wg.Done
+	if c.own == nil { // Close cannot end its connections, but it can end the exchange
+		inner, cancel := context.WithCancel(ctx)
+		stop := context.AfterFunc(c.ctx, cancel)
+		ctx, done = inner, func() { stop(); cancel(); c.wg.Done() }
+	}
 
 	var sent atomic.Int64
 	body := func() io.ReadCloser {
@@ -286,8 +294,8 @@ func (c *httpCarrier) post(ctx context.Context, frame []byte) (*http.Response, f
 	}).WithContext(ctx)
 	resp, err := c.rt.RoundTrip(req)
 	if err != nil {
-		c.wg.Done()
 		f := c.failed(ctx, err)
+		done()
 		if n := sent.Load(); f.Class == ahp.FailConnection && n > 0 && n < int64(len(frame)) {
 			// The peer hung up on an event that it did not take whole. A status that
 			// says so (413) may be lost with the connection, so this is the event's
@@ -296,7 +304,7 @@ func (c *httpCarrier) post(ctx context.Context, frame []byte) (*http.Response, f
 		}
 		return nil, nil, f
 	}
-	return resp, c.wg.Done, nil
+	return resp, done, nil
 }
 
 // An upload is a request body that counts what was taken of it.
@@ -323,6 +331,9 @@ func (u *upload) Close() error { return nil }
 // failed classes an error of the HTTP library. Its text may quote what the peer
 // sent, so only texts of our own and of the operating system go on.
 func (c *httpCarrier) failed(ctx context.Context, err error) *ahp.Failure {
+	if c.own == nil && c.ctx.Err() != nil {
+		return shut() // ctx may have ended because we closed
+	}
 	if ctx.Err() != nil {
 		return ended(ctx)
 	}
@@ -373,9 +384,13 @@ func (c *httpCarrier) Close(ctx context.Context) error {
 	for _, t := range conns {
 		_ = t.Close() // the exchange on it learns of it and answers
 	}
-	c.rt.CloseIdleConnections()
+	if c.own != nil {
+		c.own.CloseIdleConnections()
+	}
 	err := waitGroup(ctx, &c.wg, "an HTTP exchange did not end")
-	c.rt.CloseIdleConnections()
+	if c.own != nil {
+		c.own.CloseIdleConnections()
+	}
 	return err
 }
 

@@ -156,7 +156,7 @@ func (c *persistent) running(ctx context.Context) (*conn, *ahp.Failure) {
 		c.failed()
 		return nil, f
 	}
-	k := newConn(p, c.prog.opts.MaxAnswerBytes)
+	k := newConn(p, c.prog.opts)
 	c.mu.Lock()
 	c.last, c.live = p.stderr, k
 	c.mu.Unlock()
@@ -236,6 +236,7 @@ func (c *persistent) Close(ctx context.Context) error {
 type conn struct {
 	p    *process
 	max  int
+	opts *Options
 	quit chan struct{} // closed by retire
 	once sync.Once
 	done chan struct{} // one signal when the open question is answered or lost
@@ -256,8 +257,8 @@ type conn struct {
 	nextSlot   int
 }
 
-func newConn(p *process, limit int) *conn {
-	return &conn{p: p, max: limit, quit: make(chan struct{}), done: make(chan struct{}, 1)}
+func newConn(p *process, o Options) *conn {
+	return &conn{p: p, max: o.MaxAnswerBytes, opts: &o, quit: make(chan struct{}), done: make(chan struct{}, 1)}
 }
 
 // retire makes serve end the process.
@@ -475,6 +476,9 @@ var errUnasked = errors.New("the process keeps writing lines that answer nothing
 func (k *conn) line(line []byte) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.opts.Revision == ahp.VersionDraft {
+		return k.lineDraft(line)
+	}
 	if len(k.open) >= longID && bytes.Contains(line, k.openBytes) {
 		// A long id stands in a line by no accident: this is meant for the open
 		// question, and the codec checks the id.

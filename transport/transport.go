@@ -11,6 +11,7 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"time"
@@ -81,6 +82,23 @@ type Options struct {
 	Proxy *url.URL
 	// Local holds the functions of local backends by id.
 	Local map[string]Local
+
+	// Revision is the revision of the messages; empty means 0.1. In revision draft a
+	// 401 is [ahp.FailAuth] (D-FC-4), and a persistent process's answer to a question
+	// that is not open is dropped (D-IO-3, D-AMB-18).
+	Revision ahp.Version
+	// Secret returns the token that a tokenRef names, each time a message is sent.
+	// It must return when ctx ends; one that does not is left behind, and only Close
+	// waits for it. Nil resolves nothing. An error, and an empty token, mean that the
+	// message is not sent (D-FAIL-3, D-AUTH-4).
+	Secret func(ctx context.Context, ref string) (string, error)
+	// RoundTripper carries HTTP in place of a transport of our own, which RootCAs
+	// and Proxy configure. It stays the caller's: Close ends the exchanges on it, and
+	// does not touch it (D-SHUT-3). It must not follow redirects or add credentials.
+	RoundTripper http.RoundTripper
+	// Stray is told of each dropped answer of a persistent process, concurrently;
+	// nil tells nobody. Revision draft only.
+	Stray func()
 }
 
 func (o Options) complete() Options {

@@ -33,6 +33,7 @@ type options struct {
 	delay              time.Duration
 	exit               int
 	size               int
+	revision           string
 }
 
 func main() {
@@ -44,6 +45,7 @@ func main() {
 	flag.DurationVar(&o.delay, "delay", 0, "how long slow and late answers take")
 	flag.IntVar(&o.exit, "exit", 3, "exit status of faults that exit")
 	flag.IntVar(&o.size, "size", 8<<20, "bytes of huge answers")
+	flag.StringVar(&o.revision, "revision", "0.1", "protocolVersion of answers")
 	flag.BoolVar(&overHTTP, "http", false, "serve HTTP")
 	flag.BoolVar(&quick, "quick", false, "answer without effects, as fast as can be")
 	flag.BoolVar(&echo, "echo", false, "give each message back")
@@ -204,7 +206,7 @@ var stdioFaults = []string{
 	"hung", "slow", "late", "lateonce", "exit", "exitafter", "killed", "banner", "extra",
 	"twice", "pretty", "nolf", "crlf", "blank", "trickle", "endless", "noread",
 	"closestdout", "stderrflood", "stdoutflood", "unasked", "ignoreterm",
-	"grandchild", "daemon", "exitidle", "again", "bye", "byeterm", "observehang", "env", "argv", "cwd",
+	"grandchild", "daemon", "exitidle", "again", "stray", "bye", "byeterm", "observehang", "env", "argv", "cwd",
 }
 
 func serveStdio(o options) {
@@ -294,6 +296,9 @@ func answer(o options, say func(string), id, first string, count int) {
 			say(old + "\n")
 		}
 		say(s + "\n")
+	case "stray": // a denial of something else before each answer
+		old, _ := body(options{fault: "none", effect: "deny", revision: o.revision}, "stray-"+Marker)
+		say(old + "\n" + s + "\n")
 	case "exit":
 		os.Exit(o.exit)
 	case "killed":
