@@ -4,6 +4,7 @@
 //
 //	Decode(call *native.Call, o native.Options) (*native.Decoded, error)
 //	Encode(event string, v native.Verdict) refuse.Answer
+//	Offers() map[string]native.Offer
 //
 // An adapter keeps no state, does no I/O and may be called concurrently.
 package native
@@ -28,6 +29,13 @@ type Options struct {
 
 	// ID, Source and Time are copied into the event: an adapter has no clock.
 	ID, Source, Time string
+
+	// Revision is the revision of AHP that the event is for; empty means 0.1. Draft
+	// has more events, and more of them can be decided on.
+	Revision ahp.Version
+	// Manifest is what the host covers (AHP draft section 20); session.start carries
+	// it. The event refers to it. Draft only; nil is an empty one.
+	Manifest *ahp.Manifest
 }
 
 // The default limits of a payload.
@@ -43,7 +51,7 @@ type Disposition string
 const (
 	Decide  Disposition = "decide"  // ask the policy; the agent waits
 	Observe Disposition = "observe" // tell observers; the answer is empty
-	Ignore  Disposition = "ignore"  // nothing in AHP 0.1 fits; counted, the answer is empty
+	Ignore  Disposition = "ignore"  // nothing in the revision fits; counted, the answer is empty
 )
 
 // Decoded is what a payload says.
@@ -68,19 +76,56 @@ type Decoded struct {
 	NamedRoots []string
 
 	Turn string // the agent's id of the turn; empty where it gives none
+
+	// Continued says that a hook has kept this turn going before (draft only).
+	Continued bool
 }
 
 // Decision is what became of an operation.
 type Decision string
 
-// The decisions. The zero value is treated as [Denied].
+// The decisions. The zero value is treated as [Denied], and so is every decision
+// that the agent could not carry out where it stands.
 const (
 	Proceed Decision = "proceed" // no objection: the agent's own permissions go on
 	Denied  Decision = "denied"
+
+	// The others belong to revision draft.
+	Allowed   Decision = "allowed"   // no ordinary prompt is needed
+	Ask       Decision = "ask"       // the agent asks the user first
+	Stopped   Decision = "stopped"   // it does not run, and the agent ends its turn
+	Continued Decision = "continued" // the turn goes on for one more step
 )
 
-// A Verdict is what an agent is told. The zero Verdict is a refusal.
+// A Verdict is what an agent is told. The zero Verdict is a refusal. All texts are
+// made fit to show by the adapter.
 type Verdict struct {
 	Decision Decision
-	Reason   string // shown to the model when denied; made fit to show by the adapter
+	Reason   string // shown to the model when denied, to the user when asked, as the instruction when continued
+
+	// Input is the whole effective input of the call, a JSON object on one line; nil
+	// when it is as the agent sent it.
+	Input ahp.Raw
+	// RewriteAllows says that the operator lets a changed input be allowed by an agent
+	// that takes none without (NA-CX-22).
+	RewriteAllows bool
+	// Messages are for the user, Context for the model; in order. What the agent
+	// cannot take at its event is left out: it was not offered.
+	Messages, Context []string
 }
+
+// An Offer is what an agent does at one of its events (AHP-CAP-001), with where
+// that is known from.
+type Offer struct {
+	// Event is the event of revision draft that the native one becomes.
+	Event ahp.EventType
+	// Capabilities is what the agent can be told there. Without effects it can only
+	// be observed. The counts of continue are the caller's to fill in.
+	Capabilities ahp.Capabilities
+	// Source names the recordings and facts of the contract behind each effect.
+	Source string
+}
+
+// MaxContinuations is how often a turn is kept going. The agents' own guards
+// against endless turns come later (NA-CC-34).
+const MaxContinuations = 1

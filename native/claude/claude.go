@@ -52,6 +52,8 @@ var table = dialect.Dialect{
 		"prompt_input_exit": ahp.OutcomeCompleted,
 		"resume":            ahp.OutcomeCompleted,
 	},
+	Offers: offers,
+	Blocks: map[string]bool{"PreCompact": true},
 }
 
 // Decode reads one payload strictly: UTF-8, no duplicate names, nothing after the
@@ -73,4 +75,4 @@ func Decode(call *native.Call, o native.Options) (*native.Decoded, error) {
 // and nothing where it cannot, Stop above all. An empty event name means that
 // neither payload nor command line gave one, and is refused in the form that
 // needs no name.
-func Encode(event string, v native.Verdict) refuse.Answer { return dialect.Encode(Agent, event, v) }
+func Encode(event string, v native.Verdict) refuse.Answer { return table.Encode(event, v) }

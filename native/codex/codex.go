@@ -30,6 +30,8 @@ var table = dialect.Dialect{
 		"web_search":  ahp.KindFetch,
 		"spawn_agent": ahp.KindTask,
 	},
+	Offers:        offers,
+	RewriteAllows: "PreToolUse", // NA-CX-22; recorded: rewrite-noverdict
 }
 
 // Decode reads one payload strictly, as the Decode of package claude does; see
@@ -40,4 +42,4 @@ func Decode(call *native.Call, o native.Options) (*native.Decoded, error) {
 
 // Encode returns what the agent must get, as the Encode of package claude does.
 // A denial never has an empty reason: Codex would run the command.
-func Encode(event string, v native.Verdict) refuse.Answer { return dialect.Encode(Agent, event, v) }
+func Encode(event string, v native.Verdict) refuse.Answer { return table.Encode(event, v) }

@@ -101,7 +101,7 @@ func For(agent, event, reason string) (Answer, bool) {
 	}
 	out := make([]byte, 0, len(head)+len(line)+len(tail)+2)
 	out = append(out, head...)
-	out = appendJSON(out, line)
+	out = AppendJSON(out, line)
 	out = append(out, tail...)
 	if event != "PreToolUse" {
 		return Answer{Stdout: out}, true
@@ -204,8 +204,9 @@ func appendNumber(dst []byte, r rune) []byte {
 	return dst
 }
 
-// appendJSON writes s as a JSON string of ASCII, as the recorded answers are.
-func appendJSON(dst []byte, s string) []byte {
+// AppendJSON writes s, which must be UTF-8, as a JSON string of ASCII, as the
+// recorded answers are.
+func AppendJSON(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for _, r := range s {
 		switch {

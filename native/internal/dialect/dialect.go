@@ -28,6 +28,24 @@ type Dialect struct {
 	Events     map[string]ahp.EventType
 	Kinds      map[string]ahp.ToolKind // of tools that are not MCP tools; others are "other"
 	Ends       map[string]ahp.Outcome  // of the member reason at the end of a session
+
+	// Offers says for each native event which event of revision draft it is, and what
+	// the agent does there.
+	Offers map[string]native.Offer
+	// Blocks are the events beside the refusable ones that the agent refuses when it
+	// is told to, and that a hook client must not refuse by itself.
+	Blocks map[string]bool
+	// RewriteAllows is the event at which a changed input is only taken together with
+	// a permission.
+	RewriteAllows string
+}
+
+// typ returns the event type of a native event in a revision, or "".
+func (d *Dialect) typ(event string, v ahp.Version) ahp.EventType {
+	if v == ahp.VersionDraft {
+		return d.Offers[event].Event
+	}
+	return d.Events[event]
 }
 
 // The limits of single members, in bytes. They bound what ends up in records and
@@ -43,6 +61,11 @@ type fields struct {
 	agentID, agentType                 jsontext.Value
 	name, input, callID, response, mcp jsontext.Value
 	err, interrupt, reason             jsontext.Value
+
+	// Of revision draft only.
+	prompt, last, stopActive, source, mode jsontext.Value
+	duration, suggestions, trigger, custom jsontext.Value
+	message, title, notification           jsontext.Value
 }
 
 func (d *Dialect) slot(f *fields, name string) *jsontext.Value {
@@ -77,6 +100,30 @@ func (d *Dialect) slot(f *fields, name string) *jsontext.Value {
 		return &f.interrupt
 	case "reason":
 		return &f.reason
+	case "prompt":
+		return &f.prompt
+	case "last_assistant_message":
+		return &f.last
+	case "stop_hook_active":
+		return &f.stopActive
+	case "source":
+		return &f.source
+	case "permission_mode":
+		return &f.mode
+	case "duration_ms":
+		return &f.duration
+	case "permission_suggestions":
+		return &f.suggestions
+	case "trigger":
+		return &f.trigger
+	case "custom_instructions":
+		return &f.custom
+	case "message":
+		return &f.message
+	case "title":
+		return &f.title
+	case "notification_type":
+		return &f.notification
 	}
 	return nil
 }
@@ -99,11 +146,12 @@ func (d *Dialect) Decode(call *native.Call, o native.Options) (*native.Decoded, 
 		out.EventName = refuse.Where(d.Agent, call.Event, name)
 		out.Mismatch = call.Event != "" && call.Event != name
 	}
-	typ, known := d.Events[out.EventName]
+	revision := cmp.Or(o.Revision, ahp.Version01)
+	typ := d.typ(out.EventName, revision)
 	switch {
-	case typ == ahp.ToolBefore, out.EventName == "":
+	case typ.Interceptable(revision), out.EventName == "":
 		out.Disposition = native.Decide
-	case known:
+	case typ != "":
 		out.Disposition = native.Observe
 	default:
 		out.Disposition = native.Ignore
@@ -126,6 +174,12 @@ func (d *Dialect) Decode(call *native.Call, o native.Options) (*native.Decoded, 
 	e, err := d.event(typ, &f, call, o)
 	if err != nil {
 		return out, err
+	}
+	if revision == ahp.VersionDraft {
+		out.Continued = f.stopActive.Kind() == 't'
+		if err := d.draft(e, &f, out, o); err != nil {
+			return out, err
+		}
 	}
 	if o.Native {
 		e.Native = &ahp.Native{Provider: d.Agent, EventName: out.EventName, Payload: ahp.Raw(bytes.TrimSpace(call.Payload))}
@@ -229,13 +283,13 @@ func (d *Dialect) event(typ ahp.EventType, f *fields, call *native.Call, o nativ
 	if agent.ID != "" {
 		e.Session.Agent = &agent
 	}
-	if typ == ahp.SessionEnd {
+	if typ == ahp.SessionEnd { // in both revisions
 		e.Outcome = ahp.OutcomeUnknown
 		if reason, err := optional("/reason", f.reason, maxNameBytes); err == nil && d.Ends[reason] != "" {
 			e.Outcome = d.Ends[reason]
 		}
 	}
-	if typ.HasTool() {
+	if typ.HasTool() && o.Revision != ahp.VersionDraft {
 		t, err := d.tool(typ, f)
 		if err != nil {
 			return nil, err
@@ -277,6 +331,18 @@ func (d *Dialect) tool(typ ahp.EventType, f *fields) (*ahp.Tool, error) {
 	case ahp.ToolBefore, ahp.SessionStart, ahp.SessionEnd:
 	}
 	return t, nil
+}
+
+// toolName reads the name and the input that every tool event has.
+func toolName(t *ahp.Tool, f *fields) (err error) {
+	if t.Name, err = required("/tool_name", f.name, maxNameBytes); err != nil {
+		return err
+	}
+	if f.input.Kind() != '{' {
+		return expected("/tool_input", f.input, "an object")
+	}
+	t.Input = ahp.Raw(f.input)
+	return nil
 }
 
 // toolError makes the error object of a failed call. The agent's text is its

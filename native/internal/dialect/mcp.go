@@ -10,34 +10,42 @@ import (
 
 const mcpPrefix = "mcp__"
 
-// mcpOf returns the facts on server and tool of an MCP tool, nil for another
-// tool. Only the agent's own marks make one: the prefix of the name, or the
-// runtime's mcp_server object. "provenance" says which: "runtime" when the
+// mcpNames returns the server and the tool of an MCP tool, with an empty provenance
+// for another tool. Only the agent's own marks make one: the prefix of the name, or
+// the runtime's mcp_server object. The provenance says which: "runtime" when the
 // agent named the server, "inferred" when the name was split. A split is a guess
-// where a server's name holds "__" itself.
-func mcpOf(name string, runtime jsontext.Value) (ahp.Raw, error) {
+// where a server's name holds "__" itself; the server is empty when there is none.
+func mcpNames(name string, runtime jsontext.Value) (server, tool, provenance string, err error) {
 	rest, marked := strings.CutPrefix(name, mcpPrefix)
 	if runtime != nil && runtime.Kind() != 'n' {
-		server, err := serverName(runtime)
-		if err != nil {
-			return nil, err
+		if server, err = serverName(runtime); err != nil {
+			return "", "", "", err
 		}
-		tool := rest
+		tool = rest
 		if after, ok := strings.CutPrefix(rest, cleaned(server)+"__"); ok {
 			tool = after
 		} else if _, after, ok := strings.Cut(rest, "__"); ok && marked {
 			tool = after
 		}
-		return facts(server, tool, "runtime"), nil
+		return server, tool, "runtime", nil
 	}
 	if !marked {
-		return nil, nil
+		return "", "", "", nil
 	}
 	server, tool, ok := strings.Cut(rest, "__")
 	if !ok || server == "" || tool == "" {
-		return facts("", rest, "inferred"), nil
+		return "", rest, "inferred", nil
 	}
-	return facts(server, tool, "inferred"), nil
+	return server, tool, "inferred", nil
+}
+
+// mcpOf returns the facts on server and tool of an MCP tool, nil for another tool.
+func mcpOf(name string, runtime jsontext.Value) (ahp.Raw, error) {
+	server, tool, provenance, err := mcpNames(name, runtime)
+	if err != nil || provenance == "" {
+		return nil, err
+	}
+	return facts(server, tool, provenance), nil
 }
 
 func serverName(v jsontext.Value) (string, error) {
