@@ -86,6 +86,7 @@ type Decision struct {
 	Undecidable bool     // part of what would run is not in the input
 	Breach      string   // the analysis bound that was reached, or empty
 	Digest      string   // of the policy that decided
+	Overlays    []string `json:",omitempty"` // digests of the policy with each overlay of a project that was heard
 }
 
 // The names and codes of decisions that no rule in a file makes.

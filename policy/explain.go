@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/facts"
 	"github.com/holdpoint/holdpoint/shell"
 )
@@ -80,6 +81,8 @@ func (s *Set) ExplainDecision(ctx context.Context, f *facts.Facts, d Decision) *
 		switch {
 		case !r.Enabled:
 			x.Outcome = OutcomeDisabled
+		case !r.hears(ahp.EventType(f.Event.Type)):
+			x.Outcome, x.Detail = OutcomeNotConsidered, "is not for "+f.Event.Type
 		case f.Breach != "":
 			x.Outcome, x.Detail = OutcomeNotConsidered, "the analysis reached a bound"
 		case !slices.Contains(candidates, i):

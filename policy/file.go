@@ -214,6 +214,7 @@ func (f *file) parseRule(n *yaml.Node, ptr string) *ruleNode {
 	before := len(d.problems)
 	var effect *yaml.Node
 	var said []place // keys that only some effects have
+	var on place
 	expr := func(key string, to *string) member {
 		return func(n *yaml.Node, ptr string) {
 			if s, ok := d.text(n, ptr, maxWhenBytes); ok {
@@ -247,6 +248,17 @@ func (f *file) parseRule(n *yaml.Node, ptr string) *ruleNode {
 			r.rule.DeliverAt, _ = choice(d, n, ptr, ahp.DeliverNow, ahp.DeliverNextTurn)
 			said = append(said, place{"deliverAt", n, ptr})
 		},
+		"on": func(n *yaml.Node, ptr string) {
+			on = place{"on", n, ptr}
+			d.list(n, ptr, func(n *yaml.Node, ptr string) {
+				if t, ok := choice(d, n, ptr, interceptable...); ok {
+					r.rule.On = append(r.rule.On, t)
+				}
+			})
+			if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
+				d.fail(n, ptr, "the list is empty: the rule would never be asked")
+			}
+		},
 		"mode": func(n *yaml.Node, ptr string) { r.rule.Mode, _ = choice(d, n, ptr, ModeEnforce, ModeShadow) },
 		"reason": func(n *yaml.Node, ptr string) {
 			r.rule.Reason, _ = d.text(n, ptr, maxReasonInput)
@@ -268,6 +280,11 @@ func (f *file) parseRule(n *yaml.Node, ptr string) *ruleNode {
 	}, "name", "when", "effect", "reason")
 	if r.rule.Effect != "" {
 		d.effectKeys(effect, ptr, r.rule.Effect, said)
+		for _, t := range r.rule.On {
+			if !r.rule.Effect.can(t) {
+				d.fail(on.at, on.ptr, "effect %s does not exist at %s", r.rule.Effect, t)
+			}
+		}
 	}
 	if len(d.problems) > before {
 		// A rule whose condition can be read is still checked, so that one look
@@ -289,6 +306,9 @@ func (f *file) effect(n *yaml.Node, ptr string) Effect {
 	}
 	return e
 }
+
+// interceptable lists the events that can be intercepted.
+var interceptable = slices.DeleteFunc(ahp.DraftEvents(), func(t ahp.EventType) bool { return !t.Interceptable(ahp.VersionDraft) })
 
 // A place is one key of a rule.
 type place struct {

@@ -42,7 +42,7 @@ func genCondition(t *rapid.T, depth int) string {
 
 func genFacts(t *rapid.T) *facts.Facts {
 	some := func(label string) bool { return rapid.Bool().Draw(t, label) }
-	f := &facts.Facts{Event: facts.Event{Type: rapid.SampledFrom([]string{"tool.before", "session.start"}).Draw(t, "type")}, Undecidable: some("undecidable")}
+	f := &facts.Facts{Event: facts.Event{Type: rapid.SampledFrom([]string{"tool.before", "turn.start"}).Draw(t, "type")}, Undecidable: some("undecidable")}
 	f.Session.Home = rapid.SampledFrom([]string{"", "/h/u"}).Draw(t, "home")
 	f.Session.Roots = rapid.SampledFrom([][]string{nil, {"/a"}, {"/h/u/w", "/a"}}).Draw(t, "roots")
 	f.FoldCase = rapid.IntRange(0, 9).Draw(t, "fold") == 0
@@ -106,7 +106,7 @@ var setCount int
 
 func setOf(cond string) (*policy.Set, error) {
 	setCount++
-	text := "version: 1\nrules:\n" + rule(fmt.Sprintf("r%d", setCount), strings.ReplaceAll(cond, "\n", " "), "deny")
+	text := "version: 1\nrules:\n" + rule(fmt.Sprintf("r%d", setCount), strings.ReplaceAll(cond, "\n", " "), "deny") + "    on: [tool.before, turn.start]\n"
 	return policy.Parse("p.yaml", []byte(text), policy.Options{Engine: engine()})
 }
 

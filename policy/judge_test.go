@@ -405,3 +405,145 @@ func TestChangesMakeTheEffectiveInput(t *testing.T) {
 		}
 	})
 }
+
+// A rule is for the events that it names, and for tool.before when it names none.
+func TestOn(t *testing.T) {
+	s := parse(t, rule("plain", "true", "deny")+rule("prompt", "true", "flag")+"    on: [turn.start]\n"+
+		value("start", "true", "inject", "text", "House rules.")+"    deliverAt: now\n    on: [session.start, tool.before]\n")
+	for typ, want := range map[ahp.EventType]string{
+		ahp.ToolBefore: "none plain", ahp.TurnStart: "none prompt", ahp.SessionStart: "none start", ahp.ToolAfter: "none",
+	} {
+		ev := call("Bash", `{"command":"ls"}`)
+		if ev.Type = typ; !typ.HasTool() {
+			ev.Tool = nil
+		}
+		d, _, err := s.Judge(t.Context(), ev, home)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(append([]string{"none"}, d.RuleNames()...), " "); got != want {
+			t.Errorf("%s: got %s, want %s", typ, got, want)
+		}
+		if got, want := s.Hears(typ), typ != ahp.ToolAfter; got != want {
+			t.Errorf("hears %s: %v", typ, got)
+		}
+	}
+}
+
+// What is wrong with a rule's value is found when the policy is loaded.
+func TestEffectProblems(t *testing.T) {
+	tests := []struct{ name, rules, want string }{
+		{"unknown name", value("m", "true", "modify", "merge", `{"a": tool.inptu}`), "p.yaml:7:23: undefined field 'inptu'; did you mean input?\n    merge: '{\"a\": tool.inptu}'\n                      ^"},
+		{"no map", value("m", "true", "modify", "merge", `"x" + "y"`), "7:13: the value is of type string, want a map with string keys\n"},
+		{"keys are numbers", value("m", "true", "modify", "replace", `{1: "x"}`), "7:15: the value is of type map(int, string), want a map with string keys\n"},
+		{"no text", value("m", "true", "message", "textFrom", `size(tool.name)`), "the value is of type int, want a string"},
+		{"syntax", value("m", "true", "modify", "merge", `{"a": `), "Syntax error"},
+		{"hazard", value("m", "true", "modify", "merge", `{"a": hazard("git.nope")}`), "git.nope"},
+		{"ask later", rule("m", "true", "ask") + "    on: [tool.after]\n", "7:9: effect ask does not exist at tool.after"},
+		{"deny what has happened", rule("m", "true", "deny") + "    on: [tool.before, turn.finish.before]\n", "effect deny does not exist at turn.finish.before"},
+		{"modify a prompt", value("m", "true", "modify", "merge", `{}`) + "    on: [turn.start]\n", "effect modify does not exist at turn.start"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := policy.Parse("p.yaml", []byte(rules(tt.rules)), policy.Options{Engine: engine()})
+			wantErr(t, err, tt.want)
+		})
+	}
+}
+
+// The overlay of a project can ask, and can neither change an input nor speak.
+func TestOverlayEffects(t *testing.T) {
+	for effect, want := range map[string]string{
+		rule("x", "true", "ask"):                                            "",
+		value("x", "true", "modify", "merge", "{}"):                         "a project overlay may only tighten: its rules deny, ask or flag",
+		value("x", "true", "message", "text", "hi"):                         "a project overlay may only tighten",
+		value("x", "true", "inject", "text", "hi") + "    deliverAt: now\n": "a project overlay may only tighten",
+	} {
+		_, err := tryLoad("", policy.Options{Overlays: []string{folder(t, "o.yaml", rules(effect))}})
+		if want == "" {
+			if err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		wantErr(t, err, want)
+	}
+}
+
+// The digest names what a rule does, and is what it was for policies without.
+func TestDigestOfEffects(t *testing.T) {
+	seen := map[string]string{}
+	for _, text := range []string{
+		rule("x", "true", "ask"), value("x", "true", "modify", "merge", "{}"), value("x", "true", "modify", "replace", "{}"),
+		value("x", "true", "message", "text", "a"), value("x", "true", "message", "textFrom", `"a"`), value("x", "true", "message", "text", "b"),
+		value("x", "true", "inject", "text", "a") + "    deliverAt: now\n", value("x", "true", "inject", "text", "a") + "    deliverAt: next_turn\n",
+		rule("x", "true", "flag"), rule("x", "true", "flag") + "    on: [tool.after]\n",
+	} {
+		d := parse(t, text).Digest()
+		if other, ok := seen[d]; ok {
+			t.Errorf("one digest for\n%sand\n%s", other, text)
+		}
+		seen[d] = text
+	}
+	const before = "sha256:"
+	if d := parse(t, rule("x", "true", "deny")).Digest(); !strings.HasPrefix(d, before) {
+		t.Errorf("digest %s", d)
+	}
+}
+
+func TestExplainEffects(t *testing.T) {
+	s := parse(t, rule("asks", "true", "ask")+value("moves", `tool.input.command == "a"`, "modify", "merge", `{"command": "b"}`)+
+		value("stays", "true", "modify", "merge", `{}`)+rule("later", `tool.input.command == "b"`, "flag")+value("says", "true", "message", "text", "hi")+
+		rule("elsewhere", "true", "flag")+"    on: [tool.after]\n")
+	d, f, err := s.Judge(t.Context(), call("Tool", `{"command":"a"}`), home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := s.ExplainDecision(t.Context(), f, d)
+	want := []string{"asks asked", "moves modified", "stays unchanged", "later flagged for the changed input", "says sent", "elsewhere not considered is not for tool.before"}
+	var got []string
+	for _, r := range e.Rules {
+		got = append(got, strings.TrimSpace(r.Rule+" "+r.Outcome+" "+r.Detail))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	var out strings.Builder
+	if err := e.WriteText(&out); err != nil {
+		t.Fatal(err)
+	}
+	if tail := "decision\n  ask by asks\n  because of asks\n  the input is changed by moves (merge of command)\n  message to the user by says\n"; !strings.HasSuffix(out.String(), tail) {
+		t.Errorf("got\n%s\nwant it to end in\n%s", out.String(), tail)
+	}
+}
+
+func TestCasesOfEffects(t *testing.T) {
+	s := parse(t, rule("ask", `tool.name == "Push"`, "ask")+value("m", `tool.name == "Edit"`, "modify", "merge", `{"n": 2}`)+
+		value("msg", `tool.name == "Edit"`, "message", "text", "changed")+value("inj", `tool.name == "Edit"`, "inject", "text", "told")+"    deliverAt: now\n")
+	run := func(cases string) *policy.TestReport {
+		t.Helper()
+		dir := folder(t, "a_test.yaml", "version: 1\ncases:\n"+cases)
+		rep, err := policy.Test(t.Context(), dir, s, home)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rep
+	}
+	if rep := run(`  - {name: a, tool: Push, want: ask}
+  - {name: b, tool: Edit, input: {n: 1, o: x}, want: {decision: none, effects: [modify, message, inject], input: {o: x, n: 2}, messages: [changed], injections: [told], rules: [m, msg, inj]}}
+  - {name: c, tool: Edit, input: {n: 2}, want: {effects: [message, inject], input: {n: 2}}}
+`); !rep.OK() || rep.Passed != 3 {
+		t.Errorf("%+v", rep)
+	}
+	rep := run("  - {name: a, tool: Edit, input: {n: 1}, want: {decision: ask, effects: [ask], input: {n: 1}, messages: [], injections: [x]}}\n")
+	want := []string{
+		"decision: got none, want ask", "effects: got [inject message modify], want [ask]", `input: got {"n":2}, want {"n":1}`,
+		`messages: got ["changed"], want []`, `injections: got ["told"], want ["x"]`,
+	}
+	if rep.Failed != 1 || !slices.Equal(rep.Results[0].Diff, want) {
+		t.Errorf("got %q, want %q", rep.Results[0].Diff, want)
+	}
+	if rep := run("  - {name: a, tool: Edit, want: {effects: [flag]}}\n  - {name: b, tool: Edit, want: {input: 1}}\n"); len(rep.Problems) != 2 {
+		t.Errorf("problems: %v", rep.Problems)
+	}
+}

@@ -30,6 +30,9 @@ type Options struct {
 	// can only tighten (design, decision 11).
 	Overlays []string
 
+	// Overlayable keeps in memory what [Set.WithOverlay] needs.
+	Overlayable bool
+
 	// Roots are workspace roots. A policy folder inside one is refused.
 	Roots []string
 
@@ -139,6 +142,7 @@ func readBounded(name string) ([]byte, error) {
 
 // join makes one set of all files, and finds what is wrong between them.
 func join(files []*file, o Options) (*Set, []*Problem) {
+	own := files
 	files = append(slices.Clone(files), chosenPacks(files, o)...)
 	set := &Set{engine: o.Engine.Name()}
 	lists := map[string][]string{}
@@ -252,6 +256,9 @@ func join(files []*file, o Options) (*Set, []*Problem) {
 		return nil, problems
 	}
 	set.index()
+	if o.Overlayable {
+		set.made = &setFiles{files: own, opts: o}
+	}
 	set.digest, err = digest(set, lists)
 	if err != nil {
 		return nil, []*Problem{{Message: err.Error()}}
@@ -381,11 +388,12 @@ func digest(s *Set, lists map[string][]string) (string, error) {
 		Severity Severity `json:"severity"`
 		Allow    Allow    `json:"allow"`
 
-		Merge     string       `json:"merge,omitzero"`
-		Replace   string       `json:"replace,omitzero"`
-		Text      string       `json:"text,omitzero"`
-		TextFrom  string       `json:"textFrom,omitzero"`
-		DeliverAt ahp.Delivery `json:"deliverAt,omitzero"`
+		Merge     string          `json:"merge,omitzero"`
+		Replace   string          `json:"replace,omitzero"`
+		Text      string          `json:"text,omitzero"`
+		TextFrom  string          `json:"textFrom,omitzero"`
+		DeliverAt ahp.Delivery    `json:"deliverAt,omitzero"`
+		On        []ahp.EventType `json:"on,omitzero"`
 	}
 	content := struct {
 		Format   int                 `json:"format"`
@@ -397,7 +405,7 @@ func digest(s *Set, lists map[string][]string) (string, error) {
 	for _, r := range s.rules {
 		content.Rules = append(content.Rules, rule{
 			r.Name, r.When, r.Effect, r.Mode, r.Enabled, r.Reason, r.Hint, r.Code, r.Severity, r.allow,
-			r.Merge, r.Replace, r.Text, r.TextFrom, r.DeliverAt,
+			r.Merge, r.Replace, r.Text, r.TextFrom, r.DeliverAt, r.On,
 		})
 	}
 	b, err := json.Marshal(content)

@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/holdpoint/holdpoint/ahp"
+import (
+	"slices"
+
+	"github.com/holdpoint/holdpoint/ahp"
+)
 
 // A Rule is one loaded rule, with every override applied.
 type Rule struct {
@@ -16,6 +20,9 @@ type Rule struct {
 	Allow    Allow    `json:"allow,omitzero"`
 	Origin   Origin   `json:"origin"`
 
+	// On lists the types of events that the rule is for; empty means tool.before.
+	On []ahp.EventType `json:"on,omitempty"`
+
 	// Merge or Replace makes the object of a modify rule, an expression over the
 	// same names as When.
 	Merge   string `json:"merge,omitempty"`
@@ -26,6 +33,31 @@ type Rule struct {
 	TextFrom string `json:"textFrom,omitempty"`
 	// DeliverAt says when the model gets the text of an inject rule.
 	DeliverAt ahp.Delivery `json:"deliverAt,omitempty"`
+}
+
+// hears reports whether the rule is for events of that type. Facts that say no type
+// are those of a call about to run.
+func (r *Rule) hears(t ahp.EventType) bool {
+	if t == "" {
+		t = ahp.ToolBefore
+	}
+	if len(r.On) == 0 {
+		return t == ahp.ToolBefore
+	}
+	return slices.Contains(r.On, t)
+}
+
+// can reports whether an effect exists at events of type t (AHP draft section 7.1).
+func (e Effect) can(t ahp.EventType) bool {
+	c := ahp.Bounds(t)
+	switch e {
+	case EffectModify:
+		return c.AllowsModify(ahp.TargetInput, ahp.OpMerge)
+	case EffectDeny, EffectAsk, EffectMessage, EffectInject:
+		return c.Allows(ahp.EffectType(e))
+	case EffectFlag, EffectNone:
+	}
+	return true
 }
 
 // value returns the rule's value expression, its key in the file, and what it must

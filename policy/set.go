@@ -28,6 +28,8 @@ type Set struct {
 	touches touchIndex
 	filters []*filter // [0] is nil: nothing is exempt
 	facts   []string  // names of facts that rules read
+
+	made *setFiles // for WithOverlay; nil when it is not wanted
 }
 
 // compiledRule is a rule that is ready to run.
@@ -137,6 +139,12 @@ func (s *Set) Rules() []Rule {
 	return out
 }
 
+// Hears reports whether some rule is for events of type t. At tool.before the policy
+// is always asked: what cannot be judged is refused.
+func (s *Set) Hears(t ahp.EventType) bool {
+	return t == ahp.ToolBefore || slices.ContainsFunc(s.rules, func(r *compiledRule) bool { return r.Enabled && r.hears(t) })
+}
+
 // Programs returns what the policy teaches of programs, for
 // [facts.Options.Programs]: rules must be given facts that were extracted with
 // it. Nil when it teaches none.
@@ -159,7 +167,7 @@ func (s *Set) pass(ctx context.Context, f *facts.Facts) (Decision, error) {
 	var failed error
 	for i := range run.candidates() {
 		r := s.rules[i]
-		if d.Effect == EffectDeny && r.Effect != EffectFlag && r.Mode == ModeEnforce {
+		if !r.hears(ahp.EventType(f.Event.Type)) || d.Effect == EffectDeny && r.Effect != EffectFlag && r.Mode == ModeEnforce {
 			continue // the first refusal decides
 		}
 		hit, err := run.eval(ctx, r)
