@@ -432,7 +432,10 @@ func unescapeBare(s string) string {
 		}
 		flush(i)
 		i++
-		if i < len(s) && s[i] != '\n' {
+		switch {
+		case i >= len(s): // the text ends there
+			b.WriteByte('\\')
+		case s[i] != '\n':
 			b.WriteString(literal(s[i : i+1]))
 		}
 		start = i + 1
