@@ -1,10 +1,6 @@
 package settle
 
-import (
-	"slices"
-
-	"github.com/holdpoint/holdpoint/ahp"
-)
+import "github.com/holdpoint/holdpoint/ahp"
 
 // BoundaryOptions is what a host adds to the checks of one boundary. The functions
 // are called while a response is staged: they must be quick, change nothing, and
@@ -176,15 +172,7 @@ func (b Boundary) State() *ahp.State {
 	if b.a == nil {
 		return &ahp.State{Permission: ahp.PermissionDeny}
 	}
-	a := b.a
-	s := &ahp.State{Permission: a.settledPermission(), Flow: a.flow, Instructions: slices.Clone(a.instructions)}
-	if a.candidate != nil {
-		s.Candidate = &ahp.Candidate{Value: appendValue(nil, a.candidate)}
-	}
-	for _, i := range a.injections {
-		s.Injections = append(s.Injections, appendInject(nil, i))
-	}
-	return s
+	return b.StateAs(nil)
 }
 
 // settledPermission is the permission as the outcome shows it: a refusal denies

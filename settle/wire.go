@@ -64,7 +64,11 @@ func appendParts(dst []byte, ps []ahp.Part) []byte {
 			dst, _ = jsontext.AppendQuote(dst, p.Ref)
 			dst = append(dst, '}')
 		}
-		// Accepted values hold no part without its body, so there is no gap, size or hash.
+		if p.Gap != nil { // accepted values hold none, and a receiver's view may
+			dst = append(key(dst, "gap"), `{"reason":`...)
+			dst, _ = jsontext.AppendQuote(dst, p.Gap.Reason)
+			dst = append(str(dst, "path", p.Gap.Path, false), '}')
+		}
 		dst = append(flag(dst, "synthesized", p.Synthesized), '}')
 	}
 	return append(dst, ']')
