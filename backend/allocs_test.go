@@ -19,8 +19,8 @@ func TestAllocations(t *testing.T) {
 		prompt  bool
 		most    float64
 	}{
-		{"no effects, prompt", nil, true, 9},
-		{"a refusal, prompt", refusal, true, 12},
+		{"no effects, prompt", nil, true, 6},
+		{"a refusal, prompt", refusal, true, 8},
 		{"no effects", nil, false, 19},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -254,16 +254,26 @@ func TestInvalidEffectsAreAnInternalError(t *testing.T) {
 }
 
 func TestRequestHoldsWhatWasSent(t *testing.T) {
-	var got *backend.Request
-	s := newServer(t, func(_ context.Context, r *backend.Request) ([]ahp.Effect, error) { got = r; return nil, nil }, backend.Options{})
-	frame := strings.Replace(request("r", "ls"), `"capabilities"`, `"extensions":{"com.x":[1.0]},"capabilities"`, 1)
-	if _, err := s.Local(backend.WithPrincipal(t.Context(), "me"), []byte(frame)); err != nil {
-		t.Fatal(err)
+	for _, prompt := range []bool{false, true} {
+		requestHoldsWhatWasSent(t, backend.Options{Prompt: prompt})
 	}
-	ext, _ := got.Extensions.Lookup("com.x")
-	if got.Principal != "me" || string(got.EventText) != event("r", "ls") || string(ext) != "[1.0]" || !got.HasExtensions ||
-		!got.Capabilities.Allows(ahp.EffectDeny) || got.Deadline.IsZero() || got.Event.Tool.Name != "run" {
-		t.Errorf("%+v", got)
+}
+
+func requestHoldsWhatWasSent(t *testing.T, o backend.Options) {
+	var wrong string
+	s := newServer(t, func(_ context.Context, r *backend.Request) ([]ahp.Effect, error) {
+		ext, _ := r.Extensions.Lookup("com.x")
+		if r.Principal != "me" || string(r.EventText) != event(r.Event.ID, "ls") || string(ext) != "[1.0]" || !r.HasExtensions ||
+			!r.Capabilities.Allows(ahp.EffectDeny) || r.Deadline.IsZero() || r.Event.Tool.Name != "run" {
+			wrong = fmt.Sprintf("%+v", r)
+		}
+		return nil, nil
+	}, o)
+	for _, id := range []string{"r", "s"} {
+		frame := strings.Replace(request(id, "ls"), `"capabilities"`, `"extensions":{"com.x":[1.0]},"capabilities"`, 1)
+		if got, err := s.Local(backend.WithPrincipal(t.Context(), "me"), []byte(frame)); err != nil || describe(t, got) != "allow" || wrong != "" {
+			t.Errorf("%s, %v: %s", got, err, wrong)
+		}
 	}
 }
 
@@ -283,16 +293,20 @@ func TestPanicIsLoggedWithoutItsValue(t *testing.T) {
 }
 
 func TestDuplicates(t *testing.T) {
-	t.Run("AHP-CORE-004", sequentialDuplicates)
+	t.Run("AHP-CORE-004", func(t *testing.T) {
+		for _, prompt := range []bool{false, true} {
+			sequentialDuplicates(t, backend.Options{Prompt: prompt})
+		}
+	})
 	t.Run("V-RETRY-4", func(t *testing.T) { synctest.Test(t, concurrentDuplicates) })
 	t.Run("V-RETRY-5", func(t *testing.T) { synctest.Test(t, failedFirst) })
 }
 
-func sequentialDuplicates(t *testing.T) {
+func sequentialDuplicates(t *testing.T, o backend.Options) {
 	var calls atomic.Int32
 	s := newServer(t, func(_ context.Context, r *backend.Request) ([]ahp.Effect, error) {
 		return []ahp.Effect{&ahp.Deny{Reason: fmt.Sprint("call ", calls.Add(1))}}, nil
-	}, backend.Options{})
+	}, o)
 	ask := func(principal, frame string) string {
 		t.Helper()
 		b, err := s.Local(backend.WithPrincipal(t.Context(), principal), []byte(frame))

@@ -32,11 +32,12 @@ type realContext struct {
 
 var _ context.Context = (*callContext)(nil)
 
-func (c *callContext) start(parent context.Context, s *Server) {
-	c.parent, c.server, c.deadline = parent, s.ctx, time.Now().Add(s.opts.Timeout)
+func newCallContext(parent context.Context, s *Server) *callContext {
+	c := &callContext{parent: parent, server: s.ctx, deadline: time.Now().Add(s.opts.Timeout)}
 	if d, ok := parent.Deadline(); ok && d.Before(c.deadline) {
 		c.deadline = d
 	}
+	return c
 }
 
 // end is called when the call has returned.

@@ -58,9 +58,11 @@ type Options struct {
 	Timeout       time.Duration // bounds one call of the handler; zero is [DefaultTimeout]
 
 	// Prompt says that the handler and Observe return soon after their ctx ends,
-	// whatever they do, and end no goroutine. They are then called on the goroutine
-	// that serves the request, which saves one for each. A handler that breaks the
-	// promise holds up its connection, and its request gets no answer in time.
+	// whatever they do, end no goroutine, and keep nothing of the Request but strings:
+	// its memory, raw values included, is the server's again when they have returned.
+	// They are then called on the goroutine that serves the request, which saves one
+	// for each, and most of the memory. A handler that breaks the promise holds up
+	// its connection, and its request gets no answer in time.
 	Prompt bool
 
 	// What is remembered of answers, to give a repeated event the same one

@@ -40,9 +40,9 @@ type refusal struct {
 }
 
 // decode reads one message by the codec of its protocolVersion (D-VER-4).
-func (s *Server) decode(m *message, frame []byte) *refusal {
+func (s *Server) decode(m *message, frame []byte, reader *wire01.RequestReader) *refusal {
 	if !s.draft {
-		return s.decode01(m, frame)
+		return s.decode01(m, frame, reader)
 	}
 	if !s.v01 {
 		return s.decodeDraft(m, frame)
@@ -50,7 +50,7 @@ func (s *Server) decode(m *message, frame []byte) *refusal {
 	// A guess is enough to begin with: neither codec takes the other's messages, so a
 	// wrong one costs time alone.
 	if guess(frame) == ahp.Version01 {
-		no := s.decode01(m, frame)
+		no := s.decode01(m, frame, reader)
 		if no == nil || !no.otherRevision() {
 			return no
 		}
@@ -63,7 +63,7 @@ func (s *Server) decode(m *message, frame []byte) *refusal {
 	if no == nil || no.code != ahp.CodeUnsupportedVersion {
 		return no
 	}
-	if last := s.decode01(m, frame); last == nil || !last.otherRevision() {
+	if last := s.decode01(m, frame, reader); last == nil || !last.otherRevision() {
 		return last
 	}
 	return no
@@ -74,8 +74,15 @@ func (r *refusal) otherRevision() bool {
 	return r.code == ahp.CodeUnsupportedVersion || r.code == ahp.CodeMethodNotFound
 }
 
-func (s *Server) decode01(m *message, frame []byte) *refusal {
-	x, bad := wire01.DecodeRequest(frame, s.opts.Limits)
+// decode01 reads a message into the reader's memory, or without one into its own.
+func (s *Server) decode01(m *message, frame []byte, reader *wire01.RequestReader) *refusal {
+	var x *wire01.Message
+	var bad *wire01.Error
+	if reader != nil {
+		x, bad = reader.Read(frame, s.opts.Limits)
+	} else {
+		x, bad = wire01.DecodeRequest(frame, s.opts.Limits)
+	}
 	if bad != nil {
 		return &refusal{bad.Code, bad.ID, bad.Notification, bad.Pointer, bad.Expected, bad.Error()}
 	}

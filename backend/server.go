@@ -93,14 +93,36 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// An exchange is one message under way, in one allocation. It is one unit of
-// MaxConcurrent. The request and the call of the handler each hold it, so that a
-// handler that does not return keeps it.
+// An exchange is one message under way. It is one unit of MaxConcurrent. The request
+// and the call of the handler each hold it, so that a handler that does not return
+// keeps it.
 type exchange struct {
 	s    *Server
 	refs atomic.Int32
 	req  Request
-	ctx  callContext // of a prompt handler
+
+	// Of a prompt handler, after which nobody uses the exchange any more.
+	reader *wire01.RequestReader
+}
+
+// exchanges holds those of prompt handlers.
+var exchanges = sync.Pool{New: func() any { return &exchange{reader: new(wire01.RequestReader)} }}
+
+func (s *Server) exchange() *exchange {
+	if !s.opts.Prompt {
+		return &exchange{s: s}
+	}
+	x := exchanges.Get().(*exchange)
+	x.s = s
+	return x
+}
+
+// free gives the memory of an exchange back that has ended or never began.
+func (x *exchange) free() {
+	if x.reader != nil {
+		x.s, x.req = nil, Request{}
+		exchanges.Put(x)
+	}
 }
 
 var (
@@ -108,19 +130,19 @@ var (
 	errOverloaded = errors.New("too many requests under way")
 )
 
-func (s *Server) begin() (*exchange, error) {
+// begin takes the place of one message, for x.end to give back.
+func (s *Server) begin(x *exchange) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.draining:
-		return nil, errDraining
+		return errDraining
 	case s.active >= s.opts.MaxConcurrent:
-		return nil, errOverloaded
+		return errOverloaded
 	}
 	s.active++
-	x := &exchange{s: s}
 	x.refs.Store(1)
-	return x, nil
+	return nil
 }
 
 func (x *exchange) end() {
@@ -148,12 +170,13 @@ const (
 
 // answer handles one message and appends the answer to dst, if it gets one.
 func (s *Server) answer(ctx context.Context, dst, frame []byte, principal string) ([]byte, outcome) {
+	x := s.exchange()
+	defer x.free()
 	var m message
-	if no := s.decode(&m, frame); no != nil {
+	if no := s.decode(&m, frame, x.reader); no != nil {
 		return s.reject(dst, no)
 	}
-	x, err := s.begin()
-	if err != nil {
+	if s.begin(x) != nil {
 		if m.method == ahp.MethodObserve {
 			return dst, dropped
 		}
@@ -303,8 +326,7 @@ type called struct {
 // has returned.
 func (s *Server) call(ctx context.Context, x *exchange, observe bool) ([]ahp.Effect, error) {
 	if s.opts.Prompt {
-		c := &x.ctx
-		c.start(ctx, s)
+		c := newCallContext(ctx, s)
 		defer c.end()
 		x.req.Deadline = c.deadline
 		done := s.guarded(c, &x.req, observe)

@@ -109,8 +109,26 @@ func DecodeEvent(data []byte, l Limits) (*ahp.Event, error) {
 func DecodeRequest(frame []byte, l Limits) (*Message, *Error) {
 	w := newWalker(frame, l.complete())
 	defer w.free()
+	return w.decodeRequest(new(requestMemory))
+}
+
+// A RequestReader reads requests into memory that the next one uses again. The zero
+// value is ready. It must not be used by two goroutines at once.
+type RequestReader struct{ all requestMemory }
+
+// Read is [DecodeRequest], except that the raw values of the message, or of the
+// error, are pieces of frame, and that the message and all it points to hold until
+// the next Read. Strings may be kept for ever.
+func (r *RequestReader) Read(frame []byte, l Limits) (*Message, *Error) {
+	r.all = requestMemory{}
+	w := newWalker(frame, l.complete())
+	defer w.free()
+	w.own = frame
+	return w.decodeRequest(&r.all)
+}
+
+func (w *walker) decodeRequest(all *requestMemory) (*Message, *Error) {
 	w.build = true
-	all := new(requestMemory)
 	w.spare = &all.spare
 	if w.onepass() {
 		w.request(&all.message, &all.event, &all.tool)

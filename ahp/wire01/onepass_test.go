@@ -110,6 +110,13 @@ func samePasses(t *testing.T, data []byte) {
 	if !reflect.DeepEqual(one, two) || !reflect.DeepEqual(bad, bad2) {
 		t.Errorf("%q\n%+v, %v\n%+v, %v", data, one, bad, two, bad2)
 	}
+	var r wire01.RequestReader
+	if _, bad := r.Read([]byte(oddRequest), wire01.Limits{}); bad != nil {
+		t.Error(bad)
+	}
+	if again, bad3 := r.Read(data, fuzzLimits); !reflect.DeepEqual(one, again) || !reflect.DeepEqual(bad, bad3) {
+		t.Errorf("%q\n%+v, %v\nby a reader %+v, %v", data, one, bad, again, bad3)
+	}
 	effects, fail := wire01.DecodeResponse(data, "e-1", ahp.DenyOnly(), fuzzLimits)
 	if effects2, bad2 := wire01.DecodeResponseInTwoPasses(data, "e-1", ahp.DenyOnly(), fuzzLimits); bad2 == nil {
 		if fail == nil && !reflect.DeepEqual(effects, effects2) {
