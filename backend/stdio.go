@@ -117,7 +117,14 @@ func (p *stdio) hire() {
 }
 
 func (p *stdio) work() {
-	line := make([]byte, 0, 4<<10)
+	buf := bodies.Get().(*[]byte)
+	line := *buf
+	defer func() {
+		if cap(line) <= keptBody {
+			*buf = line
+			bodies.Put(buf)
+		}
+	}()
 	for {
 		var large, ok bool
 		line, large, ok = p.next(line[:0])
@@ -139,7 +146,7 @@ func (p *stdio) work() {
 		p.mu.Unlock()
 
 		p.handle(line, large)
-		if cap(line) > 64<<10 {
+		if cap(line) > keptBody {
 			line = make([]byte, 0, 4<<10)
 		}
 

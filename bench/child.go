@@ -47,6 +47,7 @@ var programs = map[string][2]string{
 	"echo":           {".", "./peer/echo"},
 	"echohttp":       {".", "./peer/echohttp"},
 	"decide":         {".", "./peer/decide"},
+	"stub":           {".", "./peer/stub"},
 	"hello":          {".", "./peer/hello"},
 	"spawn":          {".", "./peer/spawn"},
 	"opa":            {".", "github.com/open-policy-agent/opa"},

@@ -94,6 +94,7 @@ func stdio(e *env) (_ *group, err error) {
 	add("pack chain", `"effects":[]`, long, "decide", "-policy", pack)
 	add("pack edit", `"effects":[]`, edit, "decide", "-policy", pack)
 	add("shipped", `"deny"`, deny, "holdpoint", "backend")
+	add("stub", `"deny"`, deny, "stub")
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +112,7 @@ func stdio(e *env) (_ *group, err error) {
 		c("  default pack, four commands in a chain", "pack chain"),
 		c("  default pack, edit of a file", "pack edit"),
 		c("  shipped: holdpoint backend (default pack, links on disk)", "shipped"),
+		c("  alternative: encoding/json stub", "stub"),
 	}
 	return g, nil
 }
@@ -224,6 +226,7 @@ func overHTTP(e *env) (_ *group, err error) {
 		simple("bare", `"deny"`, "decide", "-policy", one, "-http"),
 		simple("identity", `"deny"`, "decide", "-policy", one, "-http", "-identity"),
 		simple("pack", `"deny"`, "decide", "-policy", pack, "-http"),
+		simple("stub", `"deny"`, "stub", "-http"),
 	); err != nil {
 		return nil, err
 	}
@@ -262,17 +265,21 @@ func overHTTP(e *env) (_ *group, err error) {
 		{row: "2", what: "bare decision over HTTP / net/http echo", num: "bare", den: "echo", gate: 1.5, stretch: 1.25},
 		{row: "2", what: "  default pack instead of one rule", num: "pack", den: "echo"},
 		{row: "2", what: "  shipped: gateway, identity and audit on", num: "shipped", den: "echo"},
+		{row: "2", what: "  alternative: encoding/json stub", num: "stub", den: "echo"},
 		{row: "3", what: "with operation identity / net/http echo", num: "identity", den: "echo", gate: 1.7, stretch: 1.4},
 		{row: "4", what: "decisions/s at 32 connections, ours / OPA server", num: "opa load", den: "bare load", atLeast: true, gate: 2.5, stretch: 4},
 		{row: "4", what: "  with operation identity", num: "opa load", den: "identity load", atLeast: true},
 		{row: "4", what: "  shipped: gateway, identity and audit on", num: "opa load", den: "shipped load", atLeast: true},
+		{row: "4", what: "  alternative: encoding/json stub", num: "opa load", den: "stub load", atLeast: true},
 		{row: "4", what: "  ceiling: net/http echo / OPA server", num: "opa load", den: "echo load", atLeast: true},
 		{row: "5", what: "server CPU per decision, ours / OPA server", num: "bare load", den: "opa load", metric: byCPU, gate: 1 / 2.4, stretch: 1 / 3.5},
 		{row: "5", what: "  with operation identity", num: "identity load", den: "opa load", metric: byCPU},
 		{row: "5", what: "  shipped: gateway, identity and audit on", num: "shipped load", den: "opa load", metric: byCPU},
+		{row: "5", what: "  alternative: encoding/json stub", num: "stub load", den: "opa load", metric: byCPU},
 		{row: "5", what: "  floor: net/http echo / OPA server", num: "echo load", den: "opa load", metric: byCPU},
 		{row: "6", what: "serial decision, ours / OPA server", num: "bare", den: "opa", gate: 0.5, stretch: 0.35},
 		{row: "6", what: "  shipped: gateway, identity and audit on", num: "shipped", den: "opa"},
+		{row: "6", what: "  alternative: encoding/json stub", num: "stub", den: "opa"},
 	}
 	return g, nil
 }
