@@ -23,6 +23,7 @@ const (
 	FailLate          FailureClass = "late_response"      // V-FC-11
 	FailCredential    FailureClass = "credential_missing" // V-AMB-14, D-FC-4: the token cannot be resolved; nothing was sent
 	FailAuth          FailureClass = "auth_failed"        // D-FC-4: the peer refused the credential, or the lack of one
+	FailContent       FailureClass = "content_missing"    // D-SEL-6: content that was asked for is not there; nothing was sent
 	FailShutdown      FailureClass = "shutting_down"      // the harness was closing, or the caller gave up
 	FailInternal      FailureClass = "internal"           // a fault of our own: a panic, an encoder's refusal
 
@@ -37,7 +38,7 @@ func FailureClasses() []FailureClass {
 	return []FailureClass{
 		FailDeadline, FailConnection, FailProcess, FailHTTPStatus, FailMalformed,
 		FailIDMismatch, FailRPCError, FailUnsupported, FailMissingField,
-		FailInvalidEffect, FailLate, FailCredential, FailAuth, FailShutdown, FailInternal, FailEvent,
+		FailInvalidEffect, FailLate, FailCredential, FailAuth, FailContent, FailShutdown, FailInternal, FailEvent,
 	}
 }
 

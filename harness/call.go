@@ -42,6 +42,7 @@ type Call struct {
 
 	// The settlement under way; only the goroutine that settles uses these.
 	state   settle.Chain
+	d       *draftCall // in place of state in revision draft
 	hops    []settle.Hop
 	x       transport.Exchange
 	effects []ahp.Effect // what the answer of the hop under way holds
@@ -65,6 +66,9 @@ func (h *Harness) Begin(ctx context.Context, ev *ahp.Event) *Call {
 	c := &Call{h: h, began: now, budgetEnd: now.Add(h.opts.Budget)}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.pending.Store(1)
+	if h.draft != nil {
+		c.d = new(draftCall)
+	}
 	if ev == nil {
 		c.refusal, c.err = ahp.FailEvent, ErrEvent
 		c.complete()
@@ -72,6 +76,11 @@ func (h *Harness) Begin(ctx context.Context, ev *ahp.Event) *Call {
 	}
 	c.ev = *ev
 	c.complete()
+	if c.d != nil {
+		if c.refusal, c.err = h.draft.admit(c); c.refusal != "" {
+			return c
+		}
+	}
 
 	h.mu.Lock()
 	defer h.mu.Unlock()

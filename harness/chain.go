@@ -17,14 +17,24 @@ import (
 func (c *Call) settle() {
 	h := c.h
 	registered := c.refusal == ""
-	c.state = settle.Start(h.opts.Capabilities)
+	if c.d == nil {
+		c.state = settle.Start(h.opts.Capabilities)
+	}
 	c.fault = c.err
 	c.guard(func() {
-		if !registered {
-			c.state = c.state.Refuse("", c.refusal)
-			return
+		if c.d != nil {
+			c.d.open(c)
 		}
-		c.chain()
+		switch {
+		case !registered && c.refusal == ahp.FailShutdown:
+			c.giveUp("", c.refusal)
+		case !registered:
+			c.refuse("", c.refusal)
+		case c.d != nil:
+			c.chainDraft()
+		default:
+			c.chain()
+		}
 	})
 	s := c.record()
 	c.result = s
@@ -33,7 +43,11 @@ func (c *Call) settle() {
 	}
 	if registered {
 		c.recycle()
-		c.tellObservers()
+		if c.d == nil {
+			c.tellObservers()
+		} else {
+			c.tellDraft(s)
+		}
 		h.mu.Lock()
 		delete(h.calls, c.ev.ID)
 		h.mu.Unlock()
@@ -54,11 +68,30 @@ func (c *Call) guard(f func()) {
 				backend = hop.Backend
 				hop.Answer, hop.Class = settle.AnswerFailure, ahp.FailInternal
 			}
-			c.state = c.state.Refuse(backend, ahp.FailInternal)
+			c.refuse(backend, ahp.FailInternal)
 			c.fault = errors.Join(c.fault, ErrInternal)
 		}
 	}()
 	f()
+}
+
+// refuse ends the chain of either revision.
+func (c *Call) refuse(backend string, class ahp.FailureClass) {
+	if c.d != nil {
+		c.d.b = c.d.b.Refuse(backend, class)
+		return
+	}
+	c.state = c.state.Refuse(backend, class)
+}
+
+// giveUp ends a chain that cannot be completed: revision draft has a state for it
+// (D-INT-5).
+func (c *Call) giveUp(backend string, class ahp.FailureClass) {
+	if c.d != nil {
+		c.d.b = c.d.b.Interrupt(class)
+		return
+	}
+	c.state = c.state.Refuse(backend, class)
 }
 
 // chain asks the interceptors one after another, in the order of the
@@ -172,6 +205,9 @@ func (c *Call) ask(a *ask) {
 func (c *Call) send(ctx context.Context, to transport.Carrier, frame []byte) (attempts int, f *ahp.Failure) {
 	if c.x.Accept == nil {
 		c.x = transport.Exchange{ID: c.ev.ID, Accept: c.accept}
+		if c.d != nil {
+			c.x.Accept = c.acceptDraft
+		}
 	}
 	c.x.Frame = frame
 	for attempts = 1; ; attempts++ {

@@ -34,23 +34,36 @@ type Harness struct {
 	backends []*backend
 	asks     []ask // interceptors of tool.before, in order
 	watchers map[ahp.EventType][]watch
-	pooled   bool // frames may be reused: no carrier of an interceptor keeps reading them
+	pooled   bool   // frames may be reused: no carrier of an interceptor keeps reading them
+	draft    *draft // revision draft only; asks and watchers are those of 0.1
 
 	mu     sync.Mutex
 	closed bool
 	calls  map[string]*Call // by event id, from Begin to the settlement
 	active sync.WaitGroup   // settlements under way
 
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+
 	closeOnce sync.Once
 	closeDone chan struct{}
 	closeErr  error
 
 	stats stats
+	step  func(string) // what a test does between the steps of a call; nil outside tests
+}
+
+// at names the step of a call that is reached.
+func (h *Harness) at(step string) {
+	if h.step != nil {
+		h.step(step)
+	}
 }
 
 type backend struct {
 	id      string
 	local   bool
+	foreign bool // the carrier is the caller's
 	carrier transport.Carrier
 	queue   *queue // nil unless it observes
 }
@@ -70,8 +83,17 @@ type watch struct {
 // connections and deliveries begin with the first event that needs them, and end
 // with [Harness.Close].
 func New(reg *ahp.Registration, o Options) (*Harness, error) {
-	o, err := o.complete()
-	if err := errors.Join(err, check(reg, o)); err != nil {
+	version := ahp.Version01
+	if reg != nil && reg.Version == ahp.VersionDraft {
+		version = ahp.VersionDraft
+	}
+	o, err := o.complete(version)
+	if version == ahp.VersionDraft {
+		err = errors.Join(err, checkDraft(reg, o))
+	} else {
+		err = errors.Join(err, check(reg, o))
+	}
+	if err != nil {
 		return nil, err
 	}
 	h := &Harness{
@@ -80,13 +102,19 @@ func New(reg *ahp.Registration, o Options) (*Harness, error) {
 		calls:    map[string]*Call{}, closeDone: make(chan struct{}),
 	}
 	h.opts.Capabilities.Effects = slices.Clone(o.Capabilities.Effects)
+	h.opts.Transport.Stray = func() { h.stats.strays.Add(1) }
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	if version == ahp.VersionDraft {
+		h.draft = newDraft()
+	}
 	for i := range reg.Hooks {
 		rb := &reg.Hooks[i]
-		c, err := transport.New(rb, o.Transport)
-		if err != nil {
-			return nil, fmt.Errorf("registration: /hooks/%d: %w", i, err)
+		b := &backend{id: rb.ID, carrier: o.Carriers[rb.ID]}
+		if b.foreign = b.carrier != nil; !b.foreign {
+			if b.carrier, err = transport.New(rb, h.opts.Transport); err != nil {
+				return nil, fmt.Errorf("registration: /hooks/%d: %w", i, err)
+			}
 		}
-		b := &backend{id: rb.ID, carrier: c}
 		h.backends = append(h.backends, b)
 		switch rb.Transport.(type) {
 		case *ahp.LocalTransport:
@@ -96,7 +124,10 @@ func New(reg *ahp.Registration, o Options) (*Harness, error) {
 			h.pooled = false
 		case *ahp.StdioTransport:
 		}
-		if rb.Auth != nil {
+		if b.foreign {
+			h.pooled = false // who knows what it keeps
+		}
+		if rb.Auth != nil && rb.Auth.TokenEnv != "" {
 			lookup := o.Transport.LookupEnv
 			if lookup == nil {
 				lookup = lookupEnv
@@ -108,6 +139,13 @@ func New(reg *ahp.Registration, o Options) (*Harness, error) {
 		for j := range rb.Subscriptions {
 			s := rb.Subscriptions[j]
 			s.Events = slices.Clone(s.Events)
+			if h.draft != nil {
+				h.draft.add(h, b, s, j)
+				if b.queue == nil { // interceptors are told, too, when they are not asked
+					b.queue = newQueue(h, b)
+				}
+				continue
+			}
 			if s.Mode == ahp.ModeIntercept {
 				h.asks = append(h.asks, ask{b: b, sub: s})
 				continue
@@ -119,6 +157,9 @@ func New(reg *ahp.Registration, o Options) (*Harness, error) {
 				h.watchers[e] = append(h.watchers[e], watch{b: b, native: s.IncludeNative})
 			}
 		}
+	}
+	if h.draft != nil {
+		h.draft.route(h)
 	}
 	return h, nil
 }
@@ -145,12 +186,19 @@ func (h *Harness) close(ctx context.Context) error {
 	for _, c := range under {
 		c.stop(ErrClosed)
 	}
+	h.cancel()
 	var wg sync.WaitGroup
 	errs := make([]error, len(h.backends))
 	for i, b := range h.backends {
 		wg.Go(func() {
 			if b.queue != nil {
 				b.queue.stop()
+			}
+			if b.foreign {
+				if b.queue != nil {
+					b.queue.wait() // its deliveries end with h.ctx
+				}
+				return
 			}
 			if err := b.carrier.Close(ctx); err != nil {
 				errs[i] = fmt.Errorf("%s: %w", b.id, err)
@@ -176,9 +224,10 @@ type Stats struct {
 	ObserveFailed  uint64 // notifications that failed or were given up
 	ObserveDropped uint64 // notifications that found a full queue
 	RecordFailures uint64 // records that were not kept
+	Strays         uint64 // answers of persistent processes to no open question, dropped (draft)
 }
 
-type stats struct{ observed, failed, dropped, records atomic.Uint64 }
+type stats struct{ observed, failed, dropped, records, strays atomic.Uint64 }
 
 // Stats returns the counts so far.
 func (h *Harness) Stats() Stats {
@@ -187,5 +236,6 @@ func (h *Harness) Stats() Stats {
 		ObserveFailed:  h.stats.failed.Load(),
 		ObserveDropped: h.stats.dropped.Load(),
 		RecordFailures: h.stats.records.Load(),
+		Strays:         h.stats.strays.Load(),
 	}
 }

@@ -15,6 +15,7 @@ import (
 type delivery struct {
 	call   *Call
 	native bool
+	msg    *notice // revision draft only
 	taken  atomic.Bool
 }
 
@@ -99,6 +100,10 @@ func (q *queue) run() {
 }
 
 func (q *queue) deliver(d *delivery) {
+	if d.msg != nil {
+		q.deliverDraft(d)
+		return
+	}
 	frame, err := d.call.observation(d.native, q.b.local)
 	var f *ahp.Failure
 	if err != nil {

@@ -100,9 +100,60 @@ type Options struct {
 
 	// Logger gets diagnostics, never payloads; nil discards them.
 	Logger *slog.Logger
+
+	// Carriers replaces the carriers of backends by id. They stay the caller's, and
+	// Close leaves them open (D-SHUT-3); so does a Transport.RoundTripper.
+	Carriers map[string]transport.Carrier
+
+	// The members below belong to revision draft.
+
+	// Manifest says what the host covers: which events in which modes, and what it
+	// can enforce at each. Required for a registration of revision draft, which is
+	// checked against it (D-REG-4); Capabilities is not used then. [New] does not
+	// copy it: it must not change any more.
+	Manifest *ahp.Manifest
+	// Offer narrows what the manifest says for one event: a path that cannot be
+	// blocked, a host without a user to ask, steps that are left (D-CAP-1). What it
+	// adds counts for nothing. It is called once for each call; nil narrows nothing.
+	Offer func(ev *ahp.Event, host ahp.Capabilities) ahp.Capabilities
+	// Boundary adds the host's own checks to those of every response.
+	Boundary settle.BoundaryOptions
+	// Authorize is asked before a response that changed the effective event is
+	// taken; an error rejects the response whole (D-TGT-10, D-TGT-12). Unlike the
+	// functions of Boundary it may block, at most until ctx ends; no lock is held,
+	// and deadline and cancellation are looked at again after it (D-INT-7). Nil
+	// allows.
+	Authorize func(ctx context.Context, from Receiver, was, is *ahp.Event) error
+	// MayShow is asked about each part whose body a subscription selects (D-SEL-7).
+	// Nil shows text, and no attachment reference: a reference belongs to one
+	// receiver, and only the host knows whose it is (D-UP-18).
+	MayShow func(to Receiver, p *ahp.Part) bool
+	// ShowNative is the local policy on native payloads: without it no subscription
+	// gets one, whatever it asks for (D-NAT-1).
+	ShowNative bool
+	// Scopes lists the scopes that the host honors for this registration; another
+	// one is refused at load (D-SUB-5). Nil means those of the manifest.
+	Scopes []ahp.Scope
+	// Disabled names subscriptions that user or project configuration turned off:
+	// by id, or as "backend/N" by position. One that is not disableable is an error
+	// (D-SUB-6).
+	Disabled []string
+	// Secret resolves a tokenRef each time a message is sent. It must return when
+	// ctx ends. [SecretDir] makes one.
+	Secret func(ctx context.Context, ref string) (string, error)
+	// StrictSecrets refuses at load what does not resolve then (D-SUB-9).
+	StrictSecrets bool
 }
 
-func (o Options) complete() (Options, error) {
+// A Receiver is one subscription, as hooks of [Options] see it. The ids are local:
+// they stand in no message (D-ENV-6).
+type Receiver struct {
+	Backend      string
+	Subscription string // its id, or "backend/N" with its position from 0
+	Mode         ahp.Mode
+}
+
+func (o Options) complete(version ahp.Version) (Options, error) {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if u, err := url.Parse(o.Source); o.Source == "" || err != nil || !u.IsAbs() {
@@ -110,7 +161,9 @@ func (o Options) complete() (Options, error) {
 	} else if u.User != nil {
 		bad("options: source: holds user information")
 	}
-	if len(o.Capabilities.Effects) == 0 {
+	if version == ahp.VersionDraft {
+		errs = append(errs, checkManifest(o.Manifest)...)
+	} else if len(o.Capabilities.Effects) == 0 {
 		bad("options: capabilities: required")
 	} else {
 		seen := map[ahp.EffectType]bool{}
@@ -152,6 +205,10 @@ func (o Options) complete() (Options, error) {
 	o.MaxEventBytes = cmp.Or(o.MaxEventBytes, wire01.DefaultMaxBytes)
 	o.Retries = max(cmp.Or(o.Retries, DefaultRetries), 0)
 	o.Transport.Local = o.Local
+	o.Transport.Revision = version
+	if version == ahp.VersionDraft && o.Transport.Secret == nil {
+		o.Transport.Secret = o.Secret
+	}
 	if o.Transport.MaxAnswerBytes <= 0 {
 		o.Transport.MaxAnswerBytes = transport.DefaultMaxAnswerBytes
 	}

@@ -14,6 +14,9 @@ func (c *Call) record() settle.Settlement {
 	h := c.h
 	outcome := func() settle.Settlement {
 		s := c.state.Settlement()
+		if c.d != nil {
+			s = c.d.b.Settlement()
+		}
 		s.Hops = c.hops
 		return s
 	}
@@ -35,7 +38,7 @@ func (c *Call) record() settle.Settlement {
 		return s
 	}
 	c.fault = errors.Join(c.fault, ErrRecord, err)
-	c.state = c.state.Refuse("", ahp.FailInternal)
+	c.refuse("", ahp.FailInternal)
 	return outcome()
 }
 

@@ -1,0 +1,274 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/wiredraft"
+	"github.com/holdpoint/holdpoint/settle"
+)
+
+// draftCall is the part of a [Call] that revision draft needs. Only the goroutine
+// that settles uses it, except for what tellDraft hands over.
+type draftCall struct {
+	route *route
+	b     settle.Boundary
+	check func(*ahp.Event) error // the typed caller's own check; nil for none
+
+	host   *ahp.Capabilities // what the host can enforce at this event
+	asks   []*sub
+	called int // how many of asks have been asked: their deliveries were begun (D-OBS-5)
+	failed []failedHop
+
+	offer *ahp.Capabilities // of the hop under way
+	shown *ahp.Event        // the same
+	views []shownView
+	dirty bool // a carrier may still be reading the frame
+	buf   *[]byte
+}
+
+// A shownView is the view that one kind of lens has of one effective event.
+type shownView struct {
+	key  int
+	from *ahp.Event
+	view
+}
+
+// A failedHop is a failure that hook.failure tells about.
+type failedHop struct {
+	backend string
+	class   ahp.FailureClass
+	policy  ahp.FailurePolicy
+}
+
+var (
+	errNoBody     = errors.New("content that the subscription selects is not there")
+	errAuthorize  = errors.New("the host does not authorize the change")
+	errNoOffer    = errors.New("the offer is beyond what the event allows")
+	errAfterwards = errors.New("the deadline ended while the answer was taken")
+)
+
+// open begins the settlement. Whatever is wrong with the event, the boundary refuses.
+func (d *draftCall) open(c *Call) {
+	o := c.h.opts.Boundary
+	if d.check != nil {
+		first, second := d.check, o.CheckInput
+		o.CheckInput = func(ev *ahp.Event) error {
+			if err := first(ev); err != nil || second == nil {
+				return err
+			}
+			return second(ev)
+		}
+	}
+	if d.route != nil && d.route.intercept && c.refusal == "" {
+		d.host = c.h.hostOffer(d.route, &c.ev)
+		d.asks = d.route.match(d.route.asks, &c.ev)
+	}
+	d.b = settle.Open(&c.ev, d.host, o)
+}
+
+// chainDraft asks the interceptors one after another, in match order, each about the
+// effective event (AHP-COMP-001, D-CHAIN-2), until one ends it.
+func (c *Call) chainDraft() {
+	d := c.d
+	if len(d.asks) > 0 && d.b.Done() {
+		c.fault = errors.Join(c.fault, fmt.Errorf("%w: %w", ErrInternal, errNoOffer))
+		return
+	}
+	for i, s := range d.asks {
+		c.h.at("ask")
+		if class := c.over(timeNow()); class != "" {
+			c.giveUp("", class)
+			return
+		}
+		d.called = i + 1
+		c.askDraft(s)
+		if d.b.Done() {
+			return
+		}
+	}
+	c.h.at("asked")
+	// The last answer may have come together with the end of the call (D-INT-5).
+	if class := c.over(timeNow()); class != "" && d.route.intercept {
+		c.giveUp("", class)
+	}
+}
+
+// askDraft asks one interceptor and takes its answer whole or not at all (AHP draft
+// section 10).
+func (c *Call) askDraft(s *sub) {
+	h, d := c.h, c.d
+	start := timeNow()
+	deadline := start.Add(s.Timeout) // absolute: everything below spends it (D-FAIL-6)
+	if c.budgetEnd.Before(deadline) {
+		deadline = c.budgetEnd
+	}
+	c.hops = append(c.hops, settle.Hop{Backend: s.b.id, Mode: ahp.ModeIntercept, StartNs: int64(start.Sub(c.began))})
+	hop := &c.hops[len(c.hops)-1]
+
+	c.effects = nil
+	v := d.view(s)
+	d.shown, d.offer = v.ev, offerFor(d.host, v)
+	h.at("viewed")
+	var f *ahp.Failure
+	var frame []byte
+	var unsayable error
+	if v.missing {
+		f = &ahp.Failure{Class: ahp.FailContent, Err: errNoBody} // D-SEL-6
+	} else if frame, unsayable = c.questionDraft(s); unsayable != nil {
+		f = &ahp.Failure{Class: ahp.FailEvent, Err: unsayable}
+	}
+	if f == nil {
+		parent := c.ctx
+		if s.b.local {
+			if c.inner == nil {
+				c.inner = settle.WithNotes(c.ctx, &c.notes)
+			}
+			parent = c.inner
+		}
+		ctx, cancel := context.WithDeadline(parent, deadline)
+		h.at("send")
+		hop.Attempts, f = c.send(ctx, s.b.carrier, frame)
+		cancel()
+		d.dirty = d.dirty || f != nil
+		h.at("sent")
+	}
+	now := timeNow()
+	if f == nil && now.After(deadline) {
+		f = &ahp.Failure{Class: ahp.FailLate} // D-FC-12
+	}
+	if class := c.over(now); class != "" { // D-STAGE-8, D-INT-1
+		c.interrupted(s, hop, class, f, int64(now.Sub(start)))
+		return
+	}
+	if f != nil {
+		f.Backend, c.effects = s.b.id, nil
+	}
+	before := d.b
+	step := settle.Step{
+		Backend: s.b.id, Policy: s.FailurePolicy, Effects: c.effects, Failure: f,
+		EventByPolicy: h.opts.EventByPolicy, Caps: d.offer, View: v.ev,
+	}
+	next, verdict := before.Apply(step)
+	if verdict.Changed && h.opts.Authorize != nil {
+		ctx, cancel := context.WithDeadline(c.ctx, deadline)
+		err := h.opts.Authorize(ctx, s.to, before.Event(), next.Event())
+		cancel()
+		if err != nil {
+			step.Failure = &ahp.Failure{Class: ahp.FailInvalidEffect, Backend: s.b.id, Err: errAuthorize}
+			next, verdict = before.Apply(step)
+		}
+	}
+	h.at("staged")
+	// Step 10: what was staged is published only if there is still time (D-INT-7).
+	now = timeNow()
+	hop.TookNs = int64(now.Sub(start))
+	if class := c.over(now); class != "" {
+		c.interrupted(s, hop, class, verdict.Failure, hop.TookNs)
+		return
+	}
+	if verdict.Failure == nil && now.After(deadline) {
+		step.Failure = &ahp.Failure{Class: ahp.FailLate, Backend: s.b.id, Err: errAfterwards}
+		next, verdict = before.Apply(step)
+	}
+	d.b = next
+	verdict.Into(hop)
+	h.at("published")
+	if unsayable != nil && next.Done() {
+		c.fault = fmt.Errorf("%w: %w", ErrEvent, unsayable)
+	}
+	if verdict.Failure != nil {
+		policy := verdict.Policy
+		if policy == "" {
+			policy = ahp.FailClosed // no policy may excuse it, which closes
+		}
+		d.failed = append(d.failed, failedHop{s.b.id, verdict.Failure.Class, policy})
+		h.opts.Logger.Warn("interceptor gave no usable answer", failureArgs(s.b, verdict.Failure, verdict.Policy)...)
+	}
+}
+
+// interrupted ends the call in the middle of a hop. Whatever the hop brought is
+// dropped.
+func (c *Call) interrupted(s *sub, hop *settle.Hop, class ahp.FailureClass, f *ahp.Failure, took int64) {
+	hop.TookNs, hop.Answer, hop.Class = took, settle.AnswerFailure, class
+	if f != nil {
+		hop.Class, hop.FailureCode = f.Class, f.Code
+	}
+	c.giveUp(s.b.id, class)
+}
+
+// past reports whether nothing new may be started for the call: it was interrupted, or
+// its budget has ended (D-BUD-4, D-INT-3). Unlike over it may be asked by deliveries.
+func (c *Call) past(now time.Time) bool { return c.ctx.Err() != nil || !now.Before(c.budgetEnd) }
+
+// view is what s is shown of the effective event. Subscriptions with equal lenses
+// share it.
+func (d *draftCall) view(s *sub) view {
+	ev := d.b.Event()
+	for i := range d.views {
+		if x := &d.views[i]; x.key == s.lens.key && x.from == ev {
+			return x.view
+		}
+	}
+	v := s.lens.view(ev)
+	d.views = append(d.views, shownView{s.lens.key, ev, v})
+	return v
+}
+
+// acceptDraft reads an answer, which is untrusted whoever sent it (D-SEC-1).
+func (c *Call) acceptDraft(answer []byte) *ahp.Failure {
+	c.h.at("accept")
+	effects, f := wiredraft.DecodeResponse(answer, c.ev.ID, c.ev.Type, c.d.offer,
+		wiredraft.Limits{MaxBytes: c.h.opts.Transport.MaxAnswerBytes})
+	if f == nil && len(effects) > 0 {
+		f = wiredraft.CheckEffects(c.d.shown, effects)
+	}
+	if f != nil {
+		return f
+	}
+	c.effects = effects
+	return nil
+}
+
+// questionDraft returns the request frame for one interceptor: its view, its offer,
+// and from the second one on what the chain has accepted so far (D-STATE-3).
+func (c *Call) questionDraft(s *sub) ([]byte, error) {
+	d := c.d
+	var state *ahp.State
+	if d.called > 1 {
+		state = d.b.StateAs(s.lens.value)
+	}
+	var dst []byte
+	if c.h.pooled && !d.dirty {
+		if d.buf == nil {
+			d.buf = framePool.Get().(*[]byte)
+		}
+		dst = (*d.buf)[:0]
+	}
+	b, err := wiredraft.AppendIntercept(dst, d.shown, d.offer, state, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > c.h.opts.MaxEventBytes {
+		return nil, fmt.Errorf("the encoded event has %d bytes, at most %d are allowed", len(b), c.h.opts.MaxEventBytes)
+	}
+	b = append(b, '\n') // behind the frame, where a stdio carrier finds it
+	if dst != nil {
+		*d.buf = b
+	}
+	return b[:len(b)-1], nil
+}
+
+// recycleDraft gives the frame back, unless somebody may still be reading it.
+func (d *draftCall) recycleDraft() {
+	if d.buf == nil {
+		return
+	}
+	if !d.dirty && cap(*d.buf) <= 64<<10 {
+		framePool.Put(d.buf)
+	}
+	d.buf = nil
+}

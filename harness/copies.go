@@ -1,0 +1,233 @@
+package harness
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdpoint/holdpoint/ahp"
+)
+
+// hiddenTexts are the texts that a view keeps back. A text that stands somewhere else
+// as well, in opaque JSON or in a part of another category, would be a second road to
+// it (AHP-CONTENT-002, D-NAT-3).
+type hiddenTexts []hiddenText
+
+type hiddenText struct {
+	text string
+	as   ahp.Part // how the part is shown that holds it
+}
+
+// minInside is the length from which a hidden text is looked for inside longer
+// strings. A shorter one must be the whole string: "ok" is in too many.
+const minInside = 8
+
+func (h *hiddenTexts) add(text string, as *ahp.Part) {
+	if text == "" {
+		return
+	}
+	for i := range *h {
+		if (*h)[i].text == text {
+			if strength(as) > strength(&(*h)[i].as) {
+				(*h)[i].as = *as
+			}
+			return
+		}
+	}
+	*h = append(*h, hiddenText{text, *as})
+}
+
+// strength orders the ways of hiding, so that the strictest holds for all copies.
+func strength(p *ahp.Part) int {
+	switch p.Selection {
+	case ahp.SelectMetadata:
+		return 1
+	case ahp.SelectOmit:
+		return 2
+	case ahp.SelectBody:
+	}
+	return 3 // a gap
+}
+
+// in reports whether s is or holds one of the texts.
+func (h hiddenTexts) in(s string) bool {
+	for i := range h {
+		t := h[i].text
+		if s == t || len(t) >= minInside && strings.Contains(s, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// copies takes copies of hidden texts out of a view: from other parts, which are then
+// shown as the hidden one is, and from opaque JSON.
+func (l *lens) copies(ev, out *ahp.Event, secret hiddenTexts, v *view) *ahp.Event {
+	shown := mapParts(out, func(p *ahp.Part) (ahp.Part, bool) {
+		if p.Text == nil {
+			return *p, false
+		}
+		for i := range secret {
+			if secret[i].text != *p.Text {
+				continue
+			}
+			v.hidden = true
+			as := secret[i].as
+			if as.Gap != nil {
+				v.missing = true
+				return gap(p, as.Gap.Reason), true
+			}
+			return reduced(p, as.Selection), true
+		}
+		return *p, false
+	})
+	if shown != out {
+		// mapParts copied the event; what was ours before is not ev either way.
+		out = shown
+	}
+	var gaps []ahp.Gap
+	scrub := func(path string, r ahp.Raw) ahp.Raw {
+		s, ok := secret.scrub(r)
+		if ok {
+			gaps = append(gaps, ahp.Gap{Path: path, Reason: gapCopy})
+		}
+		return s
+	}
+	members := func(path string, ms ahp.Members) ahp.Members {
+		for i := range ms {
+			if s := scrub(path, ms[i].Value); !bytes.Equal(s, ms[i].Value) {
+				ms = slices.Clone(ms)
+				ms[i].Value = s
+			}
+		}
+		return ms
+	}
+	if t := out.Tool; t != nil {
+		if in := scrub("tool.input", t.Input); !bytes.Equal(in, t.Input) {
+			c := *t
+			c.Input = in
+			out = owned(ev, out)
+			out.Tool, v.scrubbed = &c, true
+		}
+	}
+	if b := l.scrubBody(out.Body, scrub); b != out.Body {
+		out = owned(ev, out)
+		out.Body = b
+	}
+	if len(out.Extensions) > 0 || len(out.Unknown) > 0 {
+		out = owned(ev, out)
+		out.Extensions, out.Unknown = members("extensions", out.Extensions), members("", out.Unknown)
+	}
+	for i := range gaps {
+		if gaps[i].Path == "" {
+			gaps[i].Path = "event"
+		}
+	}
+	if len(gaps) > 0 {
+		out = owned(ev, out)
+		out.Gaps = append(slices.Clip(out.Gaps), gaps...)
+	}
+	return out
+}
+
+// scrubBody takes copies out of the opaque JSON of a body.
+func (l *lens) scrubBody(body ahp.Body, scrub func(string, ahp.Raw) ahp.Raw) ahp.Body {
+	list := func(path string, in []ahp.Raw) []ahp.Raw {
+		out := in
+		for i := range in {
+			if s := scrub(path, in[i]); !bytes.Equal(s, in[i]) {
+				if &out[0] == &in[0] {
+					out = slices.Clone(in)
+				}
+				out[i] = s
+			}
+		}
+		return out
+	}
+	switch b := body.(type) {
+	case *ahp.ModelRequestBody:
+		c := *b
+		c.Params = scrub("params", b.Params)
+		return &c
+	case *ahp.PermissionRequestBody:
+		c := *b
+		c.Suggestions = list("suggestions", b.Suggestions)
+		return &c
+	case *ahp.TaskChangeBody:
+		c := *b
+		c.Change, c.Prior = scrub("task.change", b.Change), scrub("task.prior", b.Prior)
+		return &c
+	case *ahp.ConfigChangeBody:
+		c := *b
+		c.MCPServers = list("change.mcpServers", b.MCPServers)
+		return &c
+	case *ahp.ToolAfterBody:
+		if b.Error == nil {
+			return b
+		}
+		c, e := *b, *b.Error
+		e.Native = scrub("error.native", e.Native)
+		c.Error = &e
+		return &c
+	case *ahp.TurnFinishBody:
+		if b.Error == nil {
+			return b
+		}
+		c, e := *b, *b.Error
+		e.Native = scrub("error.native", e.Native)
+		c.Error = &e
+		return &c
+	case *ahp.ModelErrorBody:
+		c := *b
+		c.Error.Native = scrub("error.native", b.Error.Native)
+		return &c
+	}
+	return body
+}
+
+// scrub returns r with every string that is or holds a hidden text emptied, and
+// whether there was one. Names of members stay: they are no content.
+func (h hiddenTexts) scrub(r ahp.Raw) (ahp.Raw, bool) {
+	if len(r) == 0 {
+		return r, false
+	}
+	found := false
+	d := jsontext.NewDecoder(bytes.NewReader(r))
+	for {
+		t, err := d.ReadToken()
+		if err != nil {
+			break // the end, or what the encoder will refuse
+		}
+		if t.Kind() == '"' && !isName(d) && h.in(t.String()) {
+			found = true
+			break
+		}
+	}
+	if !found {
+		return r, false
+	}
+	var out bytes.Buffer
+	e := jsontext.NewEncoder(&out)
+	d = jsontext.NewDecoder(bytes.NewReader(r))
+	for {
+		t, err := d.ReadToken()
+		if err != nil {
+			break
+		}
+		if t.Kind() == '"' && !isName(d) && h.in(t.String()) {
+			t = jsontext.String("")
+		}
+		if e.WriteToken(t) != nil {
+			break
+		}
+	}
+	return ahp.Raw(bytes.TrimSuffix(out.Bytes(), []byte("\n"))), true
+}
+
+// isName reports whether the token just read is the name of a member.
+func isName(d *jsontext.Decoder) bool {
+	kind, n := d.StackIndex(d.StackDepth())
+	return kind == '{' && n%2 == 1
+}
