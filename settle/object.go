@@ -3,14 +3,13 @@ package settle
 import (
 	"bytes"
 	"errors"
-	"maps"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 var (
 	errNotObject  = errors.New("value is not a JSON object")
-	errDuplicate  = errors.New("an object names one member twice")
+	errDuplicate  = errors.New("an object names one member twice") // D-AMB-27
 	errNotWellSet = errors.New("value is not well-formed JSON")
 )
 
@@ -30,10 +29,18 @@ type member struct {
 // few is how many members are searched one by one.
 const few = 12
 
-// parseObject cuts text, which is well-formed JSON. It refuses repeated names
-// however they are spelled: of two spellings of one name a merge would reach only
-// one (D-AMB-27).
+// parseObject cuts text, which is well-formed JSON, and refuses repeated names however
+// they are spelled.
 func parseObject(text []byte) (object, error) {
+	o, err := cutObject(text)
+	if err == nil && !o.unique() {
+		err = errDuplicate
+	}
+	return o, err
+}
+
+// cutObject is parseObject without a look at the names.
+func cutObject(text []byte) (object, error) {
 	var o object
 	i := skipSpace(text, 0)
 	if i == len(text) || text[i] != '{' {
@@ -52,9 +59,7 @@ func parseObject(text []byte) (object, error) {
 		if end = skipValue(text, i); end < 0 {
 			return o, errNotWellSet
 		}
-		if !o.add(member{key: key, name: unquote(key), val: text[i:end]}) {
-			return o, errDuplicate
-		}
+		o.members = append(o.members, member{key: key, name: unquote(key), val: text[i:end]})
 		if i = skipSpace(text, end); i < len(text) && text[i] == ',' {
 			i = skipSpace(text, i+1)
 		}
@@ -65,27 +70,28 @@ func parseObject(text []byte) (object, error) {
 	return o, nil
 }
 
-// add appends m, and reports false where its name is there already.
-func (o *object) add(m member) bool {
-	if o.find(m.name) >= 0 {
-		return false
+// unique reports whether no name stands twice, and makes the index on its way.
+func (o *object) unique() bool {
+	if len(o.members) > few {
+		if o.index == nil {
+			o.index = make(map[string]int, len(o.members))
+			for i := range o.members {
+				o.index[string(o.members[i].name)] = i
+			}
+		}
+		return len(o.index) == len(o.members)
 	}
-	o.members = append(o.members, m)
-	switch n := len(o.members); {
-	case o.index != nil:
-		o.index[string(m.name)] = n - 1
-	case n > few:
-		o.index = make(map[string]int, 2*n)
-		for i := range o.members {
-			o.index[string(o.members[i].name)] = i
+	for i := range o.members {
+		if o.from(i+1, o.members[i].name) >= 0 {
+			return false
 		}
 	}
 	return true
 }
 
-// clone returns a copy with a list of members and an index of its own.
+// clone returns a copy with members of its own, and without an index.
 func (o *object) clone() object {
-	return object{members: append(make([]member, 0, len(o.members)+4), o.members...), index: maps.Clone(o.index)}
+	return object{members: append(make([]member, 0, len(o.members)+4), o.members...)}
 }
 
 // find returns the position of the member called name, or -1.
@@ -96,7 +102,12 @@ func (o *object) find(name []byte) int {
 		}
 		return -1
 	}
-	for i := range o.members {
+	return o.from(0, name)
+}
+
+// from is find without the index, from the i-th member on.
+func (o *object) from(i int, name []byte) int {
+	for ; i < len(o.members); i++ {
 		if bytes.Equal(o.members[i].name, name) {
 			return i
 		}
@@ -112,23 +123,37 @@ func (o *object) value(name string) []byte {
 	return nil
 }
 
-// set gives a member a value: in place, or as the last one.
-func (o *object) set(m member) {
-	if i := o.find(m.name); i >= 0 {
-		o.members[i].val = m.val
-		return
+// set gives a member a value: in place, or as the last one. It reports false where the
+// name stands twice: it would reach only one of them (D-AMB-27).
+func (o *object) set(m member) bool {
+	i := o.find(m.name)
+	if i < 0 {
+		o.members = append(o.members, m)
+		if o.index != nil {
+			o.index[string(m.name)] = len(o.members) - 1
+		}
+		return true
 	}
-	o.add(m)
+	o.members[i].val = m.val
+	return o.index != nil || o.from(i+1, m.name) < 0
 }
 
 // merge takes the members of v: a value is taken whole, and null is one (D-TGT-1).
-func (o *object) merge(v object) {
-	for _, m := range v.members {
-		o.set(m)
+func (o *object) merge(v *object) bool {
+	// A few names are looked for one by one, many through an index.
+	if len(v.members) > few && !o.unique() {
+		return false
 	}
+	for i := range v.members {
+		if !o.set(v.members[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // equal compares as JSON values (D-APP-7). What two objects share is not looked at.
+// Names in p stand once; so they do in o, where it is not p with some values changed.
 func (o *object) equal(p *object, depth int) bool {
 	if len(o.members) != len(p.members) {
 		return false
@@ -136,6 +161,9 @@ func (o *object) equal(p *object, depth int) bool {
 	for i := range o.members {
 		m, j := &o.members[i], i
 		if !bytes.Equal(m.name, p.members[i].name) {
+			if p.index == nil && !p.unique() {
+				return false
+			}
 			if j = p.find(m.name); j < 0 {
 				return false
 			}

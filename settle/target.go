@@ -42,7 +42,7 @@ func (t *target) open(ev, view *ahp.Event, kind ahp.ValueKind) error {
 	if err != nil {
 		return err
 	}
-	if t.base, err = parseObject(text); err != nil {
+	if t.base, err = cutObject(text); err != nil {
 		return err
 	}
 	t.obj = t.base.clone()
@@ -105,8 +105,8 @@ func (t *target) change(m *ahp.Modify, ev, view *ahp.Event) error {
 		}
 		if m.Operation == ahp.OpReplace {
 			t.obj = v
-		} else {
-			t.obj.merge(v)
+		} else if !t.obj.merge(&v) {
+			return errDuplicate
 		}
 	}
 	return nil

@@ -1,0 +1,172 @@
+package settle_test
+
+import (
+	"bytes"
+	"math/big"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/settle"
+)
+
+// cut reads an object with the library's decoder: names as they mean, names and
+// values as they stand, in order.
+func cut(text string) (names []string, vals map[string]string, ok bool) {
+	d := jsontext.NewDecoder(strings.NewReader(text))
+	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
+		return nil, nil, false
+	}
+	vals = map[string]string{}
+	for d.PeekKind() != '}' {
+		tok, err := d.ReadToken()
+		if err != nil {
+			return nil, nil, false
+		}
+		name := tok.String()
+		val, err := d.ReadValue()
+		if err != nil {
+			return nil, nil, false
+		}
+		names, vals[name] = append(names, name), string(val)
+	}
+	return names, vals, true
+}
+
+// meaning is a JSON value with numbers as exact fractions. Exponents that a fraction
+// cannot hold in reasonable memory give ok false.
+func meaning(text string) (v any, ok bool) {
+	d := jsontext.NewDecoder(strings.NewReader(text))
+	ok = true
+	var read func() any
+	read = func() any {
+		switch d.PeekKind() {
+		case '{':
+			_, _ = d.ReadToken()
+			m := map[string]any{}
+			for d.PeekKind() != '}' {
+				k, err := d.ReadToken()
+				if err != nil {
+					ok = false
+					return nil
+				}
+				name := k.String()
+				m[name] = read()
+				if !ok {
+					return nil
+				}
+			}
+			_, _ = d.ReadToken()
+			return m
+		case '[':
+			_, _ = d.ReadToken()
+			list := []any{}
+			for d.PeekKind() != ']' {
+				list = append(list, read())
+				if !ok {
+					return nil
+				}
+			}
+			_, _ = d.ReadToken()
+			return list
+		case '0':
+			raw, err := d.ReadValue()
+			if i := bytes.IndexAny(raw, "eE"); err != nil || i >= 0 && len(raw)-i > 5 {
+				ok = false
+				return nil
+			}
+			r, _ := new(big.Rat).SetString(string(raw))
+			return r.RatString() + " as a number"
+		default:
+			tok, err := d.ReadToken()
+			if err != nil {
+				ok = false
+				return nil
+			}
+			if tok.Kind() == '"' {
+				return "text " + tok.String()
+			}
+			return tok.String()
+		}
+	}
+	return read(), ok
+}
+
+func FuzzMerge(f *testing.F) {
+	for _, s := range [][2]string{
+		{`{"a":{"x":1,"y":2}}`, `{"a":{"x":3},"b":null}`},
+		{`{ "big" : 12345678901234567890 , "f":1.50,"s":"\u00e4\/" }`, `{"f":1.5}`},
+		{`{"\u0061":1,"b":[{"c":"}]\\\""}]}`, `{"a":1.0}`},
+		{`{"a":1,"a":2}`, `{}`},
+		{`{}`, `{"a":"\ud800"}`},
+		{`{"":0}`, `{"":-0.0e5}`},
+		{`[]`, `{`},
+		{`{"k":"\\"}`, ` {"k":"\\\\" , "l" : [ ] } `},
+		{`{"n":1e5}`, `{"n":100000.0}`},
+	} {
+		f.Add(s[0], s[1], true)
+		f.Add(s[0], s[1], false)
+	}
+	f.Fuzz(func(t *testing.T, base, value string, merges bool) {
+		baseNames, baseVals, good := cut(base)
+		if !good || !jsontext.Value(base).IsValid() {
+			t.Skip() // an event's input is a well-formed object
+		}
+		op := ahp.OpReplace
+		if merges {
+			op = ahp.OpMerge
+		}
+		ev := boundary(ahp.ToolBefore)
+		ev.Tool.Input = ahp.Raw(base)
+		b, v := say(settle.Open(ev, everything(ahp.ToolBefore, 0), settle.BoundaryOptions{}), &ahp.Allow{}, object(ahp.TargetInput, op, value))
+		valueNames, valueVals, good := cut(value)
+		good = good && jsontext.Value(value).IsValid()
+		if taken := v.Answer != settle.AnswerFailure; taken != good {
+			t.Fatalf("%q into %q: taken %v, well formed %v: %v", value, base, taken, good, v.Failure)
+		}
+		if string(ev.Tool.Input) != base {
+			t.Fatal("the event was changed")
+		}
+		if !good {
+			return
+		}
+		// What must come out: in place, then at the end.
+		names, vals := valueNames, valueVals
+		if merges {
+			names, vals = baseNames, map[string]string{}
+			for _, n := range baseNames {
+				vals[n] = baseVals[n]
+			}
+			for _, n := range valueNames {
+				if _, old := vals[n]; !old {
+					names = append(names, n)
+				}
+				vals[n] = valueVals[n]
+			}
+		}
+		got := input(b)
+		gotNames, gotVals, valid := cut(got)
+		if !valid || !jsontext.Value(got).IsValid() {
+			t.Fatalf("%q is no object", got)
+		}
+		if v.Changed && (strings.Join(gotNames, "\x00") != strings.Join(names, "\x00") || !reflect.DeepEqual(gotVals, vals)) {
+			t.Fatalf("%q %s %q: %q", base, op, value, got)
+		}
+		if !v.Changed && b.Event() != ev {
+			t.Fatal("an unchanged event was copied")
+		}
+		// Changed or not is a question of values.
+		before, ok := meaning(base)
+		after := map[string]any{}
+		for n, text := range vals {
+			x, fine := meaning(text)
+			after[n], ok = x, ok && fine
+		}
+		if ok && reflect.DeepEqual(before, any(after)) == v.Changed {
+			t.Fatalf("%q %s %q: changed %v", base, op, value, v.Changed)
+		}
+	})
+}
