@@ -50,23 +50,30 @@ type mcpAnswer struct {
 	list []string
 }
 
-// elicitation checks the text of an elicitation event, which was read into b, against
-// MCP and against the event (D-EL-2 to D-EL-5).
+// elicitation reports what elicitationFault finds. The event was read.
 func (d *decoder) elicitation(t ahp.EventType, b *ahp.ElicitationBody, off int) {
-	if d.Dead() || b.Mode == "" {
+	if d.Dead() || b.Mode == "" || !d.Wants(d.stage) {
 		return
 	}
 	name := "elicitation/request/text"
-	result := t == ahp.ElicitationResult
-	if result {
+	if t == ahp.ElicitationResult {
 		name = "elicitation/result/text"
 	}
 	if d.part.Start > 0 {
 		off = d.part.Start
 	}
-	wrong := func(found, expected string) {
+	if found, expected := elicitationFault(t, b); found != "" {
 		d.extra(off, name, found, expected)
 	}
+}
+
+// elicitationFault says what in the text of an elicitation event is not MCP's, or is
+// not what the event says of it (D-EL-2 to D-EL-5).
+func elicitationFault(t ahp.EventType, b *ahp.ElicitationBody) (found, expected string) {
+	if b.Content == nil || b.Content.Text == nil {
+		return "", ""
+	}
+	result := t == ahp.ElicitationResult
 	s := newDecoder([]byte(*b.Content.Text), Limits{}.complete())
 	defer s.free()
 	var (
@@ -83,21 +90,21 @@ func (d *decoder) elicitation(t ahp.EventType, b *ahp.ElicitationBody, off int) 
 	}
 	if list := s.Problems(); len(list) > 0 {
 		p := list[0]
-		found := "text with " + p.Found
+		found = "text with " + p.Found
 		if p.Pointer != "" {
 			found += " at " + p.Pointer
 		}
-		wrong(found, "JSON of MCP: "+p.Expected)
-		return
+		return found, "JSON of MCP: " + p.Expected
 	}
 	switch {
 	case result && b.Action != "" && ans.action != b.Action:
-		wrong("another action in the text", "the action of the event")
+		return "another action in the text", "the action of the event"
 	case result && ans.hasContent && (ans.action != "accept" || b.Mode != "form"):
-		wrong("content in a result that is no accepted form", "none")
+		return "content in a result that is no accepted form", "none"
 	case !result && req.url != (b.Mode == "url"):
-		wrong("another mode in the text", "the mode of the event")
+		return "another mode in the text", "the mode of the event"
 	}
+	return "", ""
 }
 
 // mcpRequest reads the params of elicitation/create.
