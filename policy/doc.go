@@ -6,8 +6,9 @@
 // name is an error with file, line and column when the policy is loaded, not a
 // rule that never fires.
 //
-// Rules can only refuse or flag. The first rule that refuses decides; flags
-// add up; a rule in shadow mode is recorded and has no effect. Nothing in a
+// Rules refuse, ask for an approval, change the input of a call, tell the user or the
+// model, or flag; none permits. The first rule that refuses decides; a changed input
+// is judged again ([Set.Judge]); a rule in shadow mode is recorded and has no effect. Nothing in a
 // workspace can loosen a gate: project overlays only add, and a folder that
 // others can write is refused.
 package policy

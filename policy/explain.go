@@ -311,6 +311,19 @@ func underline(text string, start, end int) (line, caret string) {
 	return pre + mid + post, strings.Repeat(" ", utf8.RuneCountInString(pre)) + strings.Repeat("^", max(1, utf8.RuneCountInString(mid)))
 }
 
+// FactTexts says in short lines what the facts are, at most limit of them, and how
+// many more there are. Nothing is quoted but values of facts, and what the secret
+// finder found is replaced: facts that were extracted without one may hold secrets.
+func FactTexts(f *facts.Facts, limit int) (list []ExplainedFact, more int) {
+	all := explainFacts(f)
+	list = all[:min(len(all), limit)]
+	for i := range list {
+		x := &list[i]
+		x.Text, x.Source, x.Caret = Escape(x.Text, 200), "", ""
+	}
+	return list, len(all) - len(list)
+}
+
 func explainFacts(f *facts.Facts) []ExplainedFact {
 	src := newSource(f)
 	var out []ExplainedFact

@@ -130,7 +130,7 @@ func TestDocsExamples(t *testing.T) {
 			last = nil
 		}
 	}
-	if blocks < 4 || cases != 2 {
+	if blocks < 4 || cases != 3 {
 		t.Errorf("found %d blocks and %d with cases", blocks-1, cases)
 	}
 }
