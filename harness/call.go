@@ -61,13 +61,16 @@ type Call struct {
 // points to must not change until [Call.Wait] has returned. ctx bounds the whole
 // call, deliveries to observers included: when it ends before the settlement,
 // the settlement is a refusal. Every call must be settled or waited for.
-func (h *Harness) Begin(ctx context.Context, ev *ahp.Event) *Call {
+func (h *Harness) Begin(ctx context.Context, ev *ahp.Event) *Call { return h.begin(ctx, ev, nil) }
+
+// begin begins a call whose caller checks the effective event as well.
+func (h *Harness) begin(ctx context.Context, ev *ahp.Event, check func(*ahp.Event) error) *Call {
 	now := timeNow()
 	c := &Call{h: h, began: now, budgetEnd: now.Add(h.opts.Budget)}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.pending.Store(1)
 	if h.draft != nil {
-		c.d = new(draftCall)
+		c.d = &draftCall{check: check}
 	}
 	if ev == nil {
 		c.refusal, c.err = ahp.FailEvent, ErrEvent

@@ -151,7 +151,7 @@ var voidClasses = map[string]map[ahp.FailureClass]string{
 	"http": {
 		ahp.FailProcess:  "a server's process is not ours to see; its end is a lost connection",
 		ahp.FailAuth:     "a refused credential is a status in revision 0.1 (V-AMB-15)",
-		ahp.FailContent:    "revision 0.1 selects no content",
+		ahp.FailContent:  "revision 0.1 selects no content",
 		ahp.FailLate:     "an answer after the deadline is dropped unread, which is deadline_exceeded; see TestRules/V-FC-11",
 		ahp.FailShutdown: "the harness's own doing; see TestCloseDuringCall",
 		ahp.FailInternal: "the harness's own doing; see TestNoWayOutWithoutRecord",

@@ -20,7 +20,9 @@ func checkManifest(m *ahp.Manifest) []error {
 		return []error{errors.New("options: manifest: required for revision draft")}
 	}
 	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("options: manifest: "+format, args...)) }
+	bad := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("options: manifest: "+format, args...))
+	}
 	seen := map[ahp.EventType]bool{}
 	for i := range m.Events {
 		e := &m.Events[i]
