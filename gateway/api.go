@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/wire01"
 	"github.com/holdpoint/holdpoint/backend"
+	"github.com/holdpoint/holdpoint/facts"
 	"github.com/holdpoint/holdpoint/harness"
 	"github.com/holdpoint/holdpoint/policy"
 	"github.com/holdpoint/holdpoint/settle"
@@ -37,54 +39,109 @@ func (g *Gateway) askPolicy(ctx context.Context, frame []byte) ([]byte, error) {
 		// is beyond a limit.
 		return nil, &ahp.Failure{Class: ahp.FailEvent, Pointer: bad.Pointer, Err: bad}
 	}
-	d, _, err := g.decider.Decide(ctx, m.Event)
-	effects, err := decided(&d, err)
-	if err != nil {
-		return nil, err
+	j := g.judge(ctx, m.Event, m.Capabilities)
+	if j.err != nil {
+		return nil, j.err
 	}
-	settle.NotesFrom(ctx).Add(details(&d))
+	settle.NotesFrom(ctx).Add(details(&j.decision))
 	if info := callInfoFrom(ctx); info != nil {
-		info.decided(&d)
+		info.decided(j)
 	}
-	return wire01.AppendResult(nil, m.ID, effects, nil)
+	return wire01.AppendResult(nil, m.ID, j.effects, nil)
 }
 
-// PolicyHandler is a policy as an AHP backend: it decides and keeps no record.
-func PolicyHandler(d *Decider) backend.Handler {
-	return backend.HandlerFunc(func(ctx context.Context, r *backend.Request) ([]ahp.Effect, error) {
-		dec, _, err := d.Decide(ctx, r.Event)
-		return decided(&dec, err)
-	})
+// A judgement is a decision and what is said of it to whoever asks.
+type judgement struct {
+	decision policy.Decision
+	facts    *facts.Facts // nil when there are none
+	effects  []ahp.Effect
+	left     []string // rules whose effect the harness does not offer
+	err      error    // a failure of ours
 }
 
-// answerHarness is the policy as the backend of harnesses elsewhere, with a
-// record of each answer.
-func (g *Gateway) answerHarness(ctx context.Context, r *backend.Request) ([]ahp.Effect, error) {
-	began := time.Now()
-	d, _, err := g.decider.Decide(ctx, r.Event)
-	effects, err := decided(&d, err)
-	if err != nil {
-		return nil, err
-	}
-	return g.recordAnswer(ctx, r.Event, effects, &d, began)
+func (g *Gateway) judge(ctx context.Context, ev *ahp.Event, caps ahp.Capabilities) *judgement {
+	return judge(ctx, g.decider, ev, caps)
 }
 
-// decided turns a decision into effects. What the event itself causes is an
-// explicit denial, so that no failure policy turns padding into a permission;
-// what is left of the errors is a failure of ours.
-func decided(d *policy.Decision, err error) ([]ahp.Effect, error) {
-	if err == nil {
-		return d.Effects(), nil
-	}
+// judge decides on ev within what the harness offers. What the event itself causes is
+// an explicit denial, so that no failure policy turns padding into a permission; what
+// is left of the errors is a failure of ours.
+func judge(ctx context.Context, d *Decider, ev *ahp.Event, caps ahp.Capabilities) *judgement {
+	j := &judgement{}
+	j.decision, j.facts, j.err = d.Decide(ctx, ev)
 	var eval *policy.EvalError
 	var fail *ahp.Failure
 	switch {
-	case errors.As(err, &eval) && eval.Cause == policy.CauseCost:
-		return []ahp.Effect{&ahp.Deny{Reason: reasonEvent, Code: policy.CodeAnalysisBound}}, nil
-	case errors.As(err, &fail) && fail.Class == ahp.FailEvent:
-		return []ahp.Effect{&ahp.Deny{Reason: reasonEvent, Code: CodeEvent}}, nil
+	case j.err == nil:
+		j.effects, j.left, j.err = j.decision.EffectsFor(ev.Type, ev.ID, caps)
+	case errors.As(j.err, &eval) && eval.Cause == policy.CauseCost:
+		j.effects, _, j.err = policy.Decision{Message: reasonEvent, Code: policy.CodeAnalysisBound}.EffectsFor(ev.Type, ev.ID, caps)
+	case errors.As(j.err, &fail) && fail.Class == ahp.FailEvent:
+		j.effects, _, j.err = policy.Decision{Message: reasonEvent, Code: CodeEvent}.EffectsFor(ev.Type, ev.ID, caps)
 	}
-	return nil, err
+	return j
+}
+
+// PolicyHandler is a policy as an AHP backend: it decides and keeps no record. It
+// answers both revisions ([Revisions]).
+func PolicyHandler(d *Decider) backend.Handler {
+	return backend.HandlerFunc(func(ctx context.Context, r *backend.Request) ([]ahp.Effect, error) {
+		if !d.Set().Hears(r.Event.Type) {
+			return nil, nil
+		}
+		j := judge(ctx, d, r.Event, r.Capabilities)
+		return j.effects, j.err
+	})
+}
+
+// Revisions lists the revisions of AHP that the policy answers as a backend.
+func Revisions() []ahp.Version { return []ahp.Version{ahp.Version01, ahp.VersionDraft} }
+
+// BackendManifest says what the policy can do as a backend of other harnesses, for
+// hooks/capabilities (AHP draft section 20): every event that a rule can be for, with
+// the effects that rules have.
+func BackendManifest() *ahp.Manifest {
+	m := &ahp.Manifest{
+		Gaps: []ahp.Gap{
+			{Path: "limits.maxUploadBytes", Reason: "the policy reads no attachments"},
+			{Path: "limits.maxContinuations", Reason: "the policy continues no turn"},
+			{Path: "limits.minTimeoutMs", Reason: "a matter of the harness"},
+			{Path: "limits.maxTimeoutMs", Reason: "a matter of the harness"},
+		},
+		Transports: []string{"http", "stdio"}, Authentication: []string{"bearer"},
+		ToolPaths: []string{}, ContentCategories: []string{"text"},
+		ManagedPolicy: ahp.ManagedPolicy{Scopes: []ahp.Scope{ahp.ScopeManaged, ahp.ScopeProject, ahp.ScopeUser}},
+		Correlation:   []string{"session.id", "call.id"},
+	}
+	for _, t := range ahp.DraftEvents() {
+		if !t.Interceptable(ahp.VersionDraft) {
+			continue
+		}
+		c := ahp.Bounds(t)
+		c.Flow, c.Elicitation = nil, nil
+		c.Effects = slices.DeleteFunc(c.Effects, func(e ahp.EffectType) bool {
+			return e == ahp.EffectAllow || e == ahp.EffectReturn || e == ahp.EffectFlow
+		})
+		if !c.AllowsModify(ahp.TargetInput, ahp.OpMerge) { // rules change inputs only
+			c.Modify = nil
+			c.Effects = slices.DeleteFunc(c.Effects, func(e ahp.EffectType) bool { return e == ahp.EffectModify })
+		}
+		if len(c.Effects) > 0 {
+			m.Events = append(m.Events, ahp.ManifestEvent{Event: t, Modes: []ahp.Mode{ahp.ModeIntercept}, Capabilities: &c})
+		}
+	}
+	return m
+}
+
+// answerHarness is the policy as the backend of harnesses elsewhere, with a
+// record of each answer, of one that could not be given too.
+func (g *Gateway) answerHarness(ctx context.Context, r *backend.Request) ([]ahp.Effect, error) {
+	if !g.decider.Set().Hears(r.Event.Type) {
+		return nil, nil
+	}
+	began := time.Now()
+	j := g.judge(ctx, r.Event, r.Capabilities)
+	return g.recordAnswer(ctx, r, j, began)
 }
 
 func details(d *policy.Decision) settle.Details {
@@ -96,19 +153,42 @@ func details(d *policy.Decision) settle.Details {
 }
 
 // recordAnswer leaves the record of an answer to a harness elsewhere, before the
-// answer is given.
-func (g *Gateway) recordAnswer(ctx context.Context, ev *ahp.Event, effects []ahp.Effect, d *policy.Decision, began time.Time) ([]ahp.Effect, error) {
+// answer is given: as it would be settled if nobody else was asked.
+func (g *Gateway) recordAnswer(ctx context.Context, req *backend.Request, j *judgement, began time.Time) ([]ahp.Effect, error) {
 	const agent = "ahp"
-	chain, _ := settle.Start(ahp.DenyOnly()).Apply(settle.Step{Backend: PolicyID, Policy: g.opts.FailurePolicy, Effects: effects})
-	s := chain.Settlement()
-	r := s.Record(ev, harness.NewID(), began, time.Since(began), settle.Identity(ev), details(d))
+	ev := req.Event
+	step := settle.Step{Backend: PolicyID, Policy: ahp.FailClosed, Effects: j.effects}
+	if j.err != nil {
+		// What the harness makes of it is its own policy's; ours could not say.
+		step.Failure = &ahp.Failure{Class: ahp.FailInternal, Err: j.err}
+	}
+	var s settle.Settlement
+	var v settle.Verdict
+	if req.Version == ahp.VersionDraft {
+		step.Caps = &req.Capabilities
+		var b settle.Boundary
+		b, v = settle.Open(ev, &req.Capabilities, settle.BoundaryOptions{}).Apply(step)
+		s = b.Settlement()
+	} else {
+		var c settle.Chain
+		c, v = settle.Start(ahp.DenyOnly()).Apply(step)
+		s = c.Settlement()
+	}
+	took := time.Since(began)
+	s.Hops = []settle.Hop{{
+		Backend: PolicyID, Mode: ahp.ModeIntercept, Answer: v.Answer, Effects: v.Effects, Changed: v.Changed, TookNs: took.Nanoseconds(), Attempts: 1,
+	}}
+	if v.Failure != nil {
+		s.Hops[0].Class = v.Failure.Class
+	}
+	r := s.Record(ev, harness.NewID(), began, took, settle.Identity(ev), details(&j.decision))
 	g.count(agent, &r)
-	g.metrics.seconds.WithLabelValues(agent).Observe(time.Since(began).Seconds())
-	err := g.audit.append(ctx, settlementEntry(KindAnswer, agent, &r, d))
-	if err != nil && g.opts.OnAuditFailure == harness.RecordDeny && len(effects) == 0 {
+	g.metrics.seconds.WithLabelValues(agent).Observe(took.Seconds())
+	err := g.audit.append(ctx, g.settlementEntry(KindAnswer, agent, &r, j))
+	if err != nil && j.err == nil && g.opts.OnAuditFailure == harness.RecordDeny && s.Proceeds() && req.Capabilities.Allows(ahp.EffectDeny) {
 		return []ahp.Effect{&ahp.Deny{Reason: reasonUncounted, Code: CodeUnrecorded}}, nil
 	}
-	return effects, nil
+	return j.effects, j.err
 }
 
 // A server is one listener of the AHP endpoint.

@@ -24,6 +24,7 @@ import (
 	"github.com/holdpoint/holdpoint/harness"
 	"github.com/holdpoint/holdpoint/internal/atomicfile"
 	"github.com/holdpoint/holdpoint/internal/privdir"
+	"github.com/holdpoint/holdpoint/native"
 	"github.com/holdpoint/holdpoint/transport"
 )
 
@@ -46,6 +47,10 @@ type Gateway struct {
 	watcher *fsnotify.Watcher
 
 	observed      map[ahp.EventType]bool // event types that some backend observes
+	asked         map[ahp.EventType]bool // event types that some backend of the draft chain is asked about
+	manifest      *ahp.Manifest          // of the draft chain; nil in 0.1
+	offers        map[string]map[string]native.Offer
+	offered       sync.Map // event id to *ahp.Capabilities, while the call is under way
 	sessions      *sessions
 	reloads       chan Trigger
 	spooled       map[string]bool // lines of spools that are still being read; drainSpool's own
@@ -90,6 +95,10 @@ func Open(ctx context.Context, o Options) (_ *Gateway, err error) {
 	}
 	src := o.Policy
 	src.Guard = append(append([]string(nil), src.Guard...), dir)
+	src.FindSecrets = src.FindSecrets || o.FactValues
+	if src.OnOverlay == nil {
+		src.OnOverlay = g.overlayRead
+	}
 	if g.decider, err = NewDecider(src); err != nil {
 		return nil, err
 	}
@@ -112,9 +121,13 @@ func (g *Gateway) openChain() error {
 	var err error
 	g.endpoint, err = backend.New(backend.HandlerFunc(g.answerHarness), backend.Options{
 		MaxConcurrent: g.opts.MaxConnections, Timeout: g.opts.PolicyTimeout, Logger: g.log,
+		Versions: Revisions(), Manifest: BackendManifest(),
 	})
 	if err != nil {
 		return err
+	}
+	if g.opts.Revision == ahp.VersionDraft {
+		return g.openDraft()
 	}
 	own := ahp.Backend{
 		ID: PolicyID, Transport: &ahp.LocalTransport{},
@@ -134,19 +147,25 @@ func (g *Gateway) openChain() error {
 		}
 	}
 	reg := &ahp.Registration{Version: ahp.Version01, Hooks: append([]ahp.Backend{own}, g.opts.Hooks...)}
-	g.harness, err = harness.New(reg, harness.Options{
+	o := g.harnessOptions()
+	o.Capabilities = ahp.DenyOnly()
+	o.Local = map[string]transport.Local{PolicyID: g.askPolicy}
+	g.harness, err = harness.New(reg, o)
+	return err
+}
+
+// harnessOptions are those of the chain in either revision.
+func (g *Gateway) harnessOptions() harness.Options {
+	return harness.Options{
 		Source:        g.source,
-		Capabilities:  ahp.DenyOnly(),
 		Recorder:      g.recorder,
 		RecordFailure: g.opts.OnAuditFailure,
 		RecordTimeout: auditTimeout,
-		Local:         map[string]transport.Local{PolicyID: g.askPolicy},
 		Budget:        MaxBudget,
 		// The frame's limit is checked before; the event with its envelope is larger.
 		MaxEventBytes: 2*g.opts.MaxPayloadBytes + 64<<10,
 		Logger:        g.log,
-	})
-	return err
+	}
 }
 
 func (g *Gateway) listen(ctx context.Context) error {

@@ -26,13 +26,14 @@ import (
 type dialect struct {
 	decode func(*native.Call, native.Options) (*native.Decoded, error)
 	encode func(event string, v native.Verdict) refuse.Answer
+	offers func(rewriteAllows bool) map[string]native.Offer
 }
 
 // dialects lists the agents that the gateway serves, by the name on the hook's
 // command line.
 var dialects = map[string]dialect{
-	claude.Agent: {claude.Decode, claude.Encode},
-	codex.Agent:  {codex.Decode, codex.Encode},
+	claude.Agent: {claude.Decode, claude.Encode, func(bool) map[string]native.Offer { return claude.Offers() }},
+	codex.Agent:  {codex.Decode, codex.Encode, codex.Offers},
 }
 
 const (
@@ -156,7 +157,7 @@ func (g *Gateway) recordOversize(ctx context.Context, h *hookwire.Header) {
 		PolicyDigest: g.decider.Digest(), Client: h.Client, Adapter: agent,
 	})
 	g.count(agent, &r)
-	e := settlementEntry(audit.Settlement, agent, &r, nil)
+	e := g.settlementEntry(audit.Settlement, agent, &r, nil)
 	e.Flags = append(e.Flags, "oversize")
 	if err := g.audit.append(ctx, e); err != nil {
 		g.log.LogAttrs(ctx, slog.LevelError, "record of an oversized payload was not written", slog.String("error", err.Error()))
@@ -223,6 +224,7 @@ func (g *Gateway) decide(ctx context.Context, req *hookwire.Request, began time.
 	dec, err := d.decode(&native.Call{Event: h.Event, CWD: h.CWD, Env: h.Env, Payload: req.Payload}, native.Options{
 		MaxBytes: g.opts.MaxPayloadBytes, Native: g.opts.Native,
 		ID: harness.NewID(), Source: g.source, Time: began.UTC().Format(time.RFC3339Nano),
+		Revision: g.opts.Revision, Manifest: g.manifest,
 	})
 	if err != nil {
 		return hookAnswer(d.encode(dec.EventName, g.refuseEvent(ctx, h, dec, began, err))), nil
@@ -235,6 +237,10 @@ func (g *Gateway) decide(ctx context.Context, req *hookwire.Request, began time.
 		g.metrics.events.WithLabelValues(h.Agent, "observed").Inc()
 		return &hookwire.Answer{Status: hookwire.StatusAnswer}, g.observe(ctx, h, dec)
 	case native.Decide:
+		if g.opts.Revision == ahp.VersionDraft && !g.concerns(dec.Event.Type) {
+			g.metrics.events.WithLabelValues(h.Agent, "ignored").Inc()
+			return &hookwire.Answer{Status: hookwire.StatusAnswer}, nil
+		}
 	}
 	g.metrics.events.WithLabelValues(h.Agent, "decided").Inc()
 
@@ -243,10 +249,17 @@ func (g *Gateway) decide(ctx context.Context, req *hookwire.Request, began time.
 		budget = DefaultBudget
 	}
 	ev, ws := g.place(h, dec)
-	call, cancel := context.WithCancelCause(withCallInfo(ctx, &callInfo{agent: h.Agent}))
+	info := &callInfo{agent: h.Agent}
+	call, cancel := context.WithCancelCause(withCallInfo(ctx, info))
 	// Not a deadline of the context: what is told to observers behind the answer
 	// may take longer than the client waits.
 	expire := time.AfterFunc(time.Until(began.Add(budget-margin(budget))), func() { cancel(errBudget) })
+	done := int64(0)
+	if g.opts.Revision == ahp.VersionDraft {
+		done = g.stepsDone(h, dec)
+		g.offered.Store(ev.ID, g.capabilitiesAt(h.Agent, dec.EventName, done))
+		defer g.offered.Delete(ev.ID)
+	}
 	c := g.harness.Begin(call, ev)
 	c.Note(settle.Details{RootSource: string(ws.From), Client: h.Client, Adapter: h.Agent})
 	s, err := c.Settle()
@@ -255,12 +268,20 @@ func (g *Gateway) decide(ctx context.Context, req *hookwire.Request, began time.
 		g.log.LogAttrs(ctx, slog.LevelError, "operation refused", slog.String("event", c.ID()), slog.String("error", err.Error()))
 	}
 	v := native.Verdict{Decision: native.Denied, Reason: s.Reason}
-	if s.Proceeds() {
+	switch {
+	case g.opts.Revision == ahp.VersionDraft:
+		if v = g.verdict(&s, ev, info); v.Decision == native.Continued {
+			g.sessions.step(sessionKey(h.Agent, ev), dec.Turn, done+1)
+		}
+	case s.Proceeds():
 		v = native.Verdict{Decision: native.Proceed}
 	}
 	return hookAnswer(d.encode(dec.EventName, v)), func() {
 		defer cancel(nil)
 		_ = c.Wait(call) // how deliveries end is counted by the harness
+		if g.opts.Revision == ahp.VersionDraft {
+			g.tellRefused(call, &s, ev)
+		}
 	}
 }
 

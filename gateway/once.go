@@ -66,7 +66,7 @@ type spoolRecorder struct {
 }
 
 func (s *spoolRecorder) Record(_ context.Context, r *settle.Record) error {
-	if r.EventType != ahp.ToolBefore {
+	if r.EventType != ahp.ToolBefore { // the spool has one line for each call
 		return nil
 	}
 	f := hookwire.Fallback{

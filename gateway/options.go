@@ -55,12 +55,22 @@ type Options struct {
 
 	// Hooks are further backends of the chain, in order, behind the policy.
 	Hooks []ahp.Backend
+	// Revision is that of Hooks, in which the chain runs. Empty means 0.1 with Hooks,
+	// and draft without.
+	Revision ahp.Version
+	// RewriteAllows lets a changed input be allowed, past the user's own prompt, by
+	// agents that take none without (Codex). Without it they are offered no change,
+	// and what the policy would change there is refused. Draft only.
+	RewriteAllows bool
 
 	// Audit keeps the records; required. The caller closes it after Run.
 	Audit audit.Log
 	// OnAuditFailure says what a decision comes to whose record was not kept;
 	// required.
 	OnAuditFailure harness.RecordFailure
+	// FactValues puts what the facts of a decision say into its record: short lines,
+	// bounded, with secrets replaced. Without it a record has their names only.
+	FactValues bool
 	// KeepFor and KeepBytes bound the audit log; zero keeps everything.
 	KeepFor   time.Duration
 	KeepBytes int64
@@ -128,6 +138,15 @@ func (o Options) complete() (Options, error) {
 		if o.Hooks[i].ID == PolicyID {
 			bad("hooks: %s is the gateway's own policy and goes first by itself", PolicyID)
 		}
+	}
+	if o.Revision == "" {
+		o.Revision = ahp.VersionDraft
+		if len(o.Hooks) > 0 {
+			o.Revision = ahp.Version01
+		}
+	}
+	if o.Revision != ahp.Version01 && o.Revision != ahp.VersionDraft {
+		bad("revision: %q, expected %s or %s", o.Revision, ahp.Version01, ahp.VersionDraft)
 	}
 	if o.Audit == nil {
 		bad("audit: required")

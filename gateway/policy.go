@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,6 +35,16 @@ type PolicySource struct {
 	// Secrets makes the detector of secret values. It is called when the first
 	// policy is loaded that reads them, since detectors are large. Nil finds none.
 	Secrets func() (facts.SecretFinder, error)
+	// FindSecrets looks for secrets although no rule reads them: for whoever shows
+	// facts to people.
+	FindSecrets bool
+	// ProjectOverlays lets the overlay of each workspace root ([OverlayFile]) be
+	// heard on top of the policy. It can only make decisions stricter. A root is
+	// looked at on this machine's disk, so Disk must be set.
+	ProjectOverlays bool
+	// OnOverlay is told once of each overlay that is read, and of each state of it.
+	// It is called from decisions, maybe concurrently. Nil is told nothing.
+	OnOverlay func(OverlayReport)
 	// Guard lists files and folders of the gate itself; changing them is a hazard.
 	Guard []string
 }
@@ -51,8 +62,12 @@ type Decider struct {
 
 // inForce is a policy with the options for the facts that it reads.
 type inForce struct {
-	set  *policy.Set
-	opts facts.Options
+	set      *policy.Set
+	opts     facts.Options
+	secrets  facts.SecretFinder // for overlays; nil finds none
+	overlays *overlays          // nil when none is heard
+
+	allSecrets bool // looked for although no rule reads them
 }
 
 // NewDecider loads the policy of src. The error joins every problem of every file.
@@ -86,11 +101,13 @@ func (d *Decider) Load() error {
 		Engine: d.engine,
 		Packs:  []string{policy.DefaultPack},
 		Roots:  d.src.Roots,
+
+		Overlayable: d.src.ProjectOverlays,
 	})
 	if err != nil {
 		return err
 	}
-	if set.NeedsSecrets() && d.opts.Secrets == nil && d.src.Secrets != nil {
+	if (set.NeedsSecrets() || d.src.FindSecrets) && d.opts.Secrets == nil && d.src.Secrets != nil {
 		if d.opts.Secrets, err = d.src.Secrets(); err != nil {
 			return fmt.Errorf("secret detector: %w", err)
 		}
@@ -98,8 +115,28 @@ func (d *Decider) Load() error {
 	d.opts.GuardPaths = d.guarded()
 	opts := d.opts
 	opts.Programs = set.Programs()
-	d.set.Store(&inForce{set: set, opts: opts})
+	now := &inForce{set: set, opts: opts, allSecrets: d.src.FindSecrets}
+	if d.src.ProjectOverlays && d.src.Disk {
+		now.overlays, now.secrets = newOverlays(set, d.src.OnOverlay), d.lateSecrets()
+	}
+	d.set.Store(now)
 	return nil
+}
+
+// lateSecrets is the detector for overlays: made when the first of them reads
+// secrets, unless the policy itself does.
+func (d *Decider) lateSecrets() facts.SecretFinder {
+	if d.opts.Secrets != nil || d.src.Secrets == nil {
+		return d.opts.Secrets
+	}
+	detector := sync.OnceValues(d.src.Secrets)
+	return func(ctx context.Context, text string) ([]facts.SecretMatch, error) {
+		find, err := detector()
+		if err != nil {
+			return nil, err
+		}
+		return find(ctx, text)
+	}
 }
 
 // guarded lists the files and folders of the gate itself, each by its name and,
@@ -150,7 +187,50 @@ func (d *Decider) Decide(ctx context.Context, ev *ahp.Event) (policy.Decision, *
 // DecideAt is [Decider.Decide] for an operation in another place.
 func (d *Decider) DecideAt(ctx context.Context, ev *ahp.Event, at At) (policy.Decision, *facts.Facts, error) {
 	now := d.set.Load()
-	set, o := now.set, now.opts
+	ev, o := forFacts(ev), now.optionsAt(at)
+	dec, f, err := now.set.Judge(ctx, ev, o)
+	if now.overlays != nil && !at.Elsewhere {
+		dec, err = now.tighten(ctx, ev, o, dec, f, err)
+	}
+	if err != nil {
+		return policy.Decision{}, f, err
+	}
+	return dec, f, nil
+}
+
+// forFacts is an event of revision draft as the facts know events: with a kind, and
+// with the names of server and tool. One of 0.1 is returned as it is.
+func forFacts(ev *ahp.Event) *ahp.Event {
+	t := ev.Tool
+	if t == nil || t.Origin == "" || t.Server == nil && t.Kind.Known() {
+		return ev
+	}
+	tool := *t
+	if tool.Server == nil {
+		tool.Kind = facts.KindOf(t.Name) // the draft has any kind, or none
+	} else {
+		tool.Kind = ahp.KindMCP
+		server := t.Server.Name
+		if server == "" {
+			server = t.Server.ID
+		}
+		b, err := json.Marshal(struct {
+			Server     string `json:"server"`
+			Tool       string `json:"tool"`
+			Provenance string `json:"provenance"`
+		}{server, t.Server.ToolName, t.Server.Provenance})
+		if err == nil { // strings always encode
+			tool.MCP = b
+		}
+	}
+	e := *ev
+	e.Tool = &tool
+	return &e
+}
+
+// optionsAt are the options for the facts of an operation in a place.
+func (now *inForce) optionsAt(at At) facts.Options {
+	o := now.opts
 	if at.Home != "" && at.Home != o.Home {
 		o.Home, o.Env = at.Home, homeEnv(at.Home)
 	}
@@ -160,18 +240,10 @@ func (d *Decider) DecideAt(ctx context.Context, ev *ahp.Event, at At) (policy.De
 	if at.Elsewhere {
 		o.FS = nil
 	}
-	if !set.NeedsSecrets() {
+	if !now.set.NeedsSecrets() && !now.allSecrets {
 		o.Secrets = nil
 	}
-	f, err := facts.Extract(ctx, ev, o)
-	if err != nil {
-		return policy.Decision{}, nil, err
-	}
-	dec, err := set.Decide(ctx, f)
-	if err != nil {
-		return policy.Decision{}, f, err
-	}
-	return dec, f, nil
+	return o
 }
 
 // homeEnv knows HOME only: what else the agent's shell has set is not known here,

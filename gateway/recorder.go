@@ -2,14 +2,16 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/audit"
+	"github.com/holdpoint/holdpoint/facts"
 	"github.com/holdpoint/holdpoint/policy"
 	"github.com/holdpoint/holdpoint/settle"
 )
@@ -66,20 +68,28 @@ func (a *auditor) append(ctx context.Context, e audit.Entry) error {
 type callInfo struct {
 	agent string
 
-	mu       sync.Mutex
-	decision *policy.Decision
+	mu     sync.Mutex
+	judged *judgement
 }
 
-func (i *callInfo) decided(d *policy.Decision) {
+func (i *callInfo) decided(j *judgement) {
 	i.mu.Lock()
-	i.decision = d
+	i.judged = j
 	i.mu.Unlock()
 }
 
-func (i *callInfo) policyDecision() *policy.Decision {
+func (i *callInfo) judgement() *judgement {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.decision
+	return i.judged
+}
+
+// policyDecision is what the policy said; nil while it has said nothing.
+func (i *callInfo) policyDecision() *policy.Decision {
+	if j := i.judgement(); j != nil {
+		return &j.decision
+	}
+	return nil
 }
 
 type callInfoKey struct{}
@@ -96,7 +106,7 @@ func callInfoFrom(ctx context.Context) *callInfo {
 // Record implements [harness.Recorder]. Only events that can be intercepted are
 // settlements; observations have no record.
 func (g *Gateway) Record(ctx context.Context, r *settle.Record) error {
-	if r.EventType != ahp.ToolBefore {
+	if !r.EventType.Interceptable(g.opts.Revision) {
 		return nil
 	}
 	info := callInfoFrom(ctx)
@@ -104,14 +114,14 @@ func (g *Gateway) Record(ctx context.Context, r *settle.Record) error {
 		info = &callInfo{}
 	}
 	g.count(info.agent, r)
-	return g.audit.append(ctx, settlementEntry(audit.Settlement, info.agent, r, info.policyDecision()))
+	return g.audit.append(ctx, g.settlementEntry(audit.Settlement, info.agent, r, info.judgement()))
 }
 
 // count keeps the figures of a settlement.
 func (g *Gateway) count(agent string, r *settle.Record) {
 	m := g.metrics
 	m.decisions.WithLabelValues(agent, string(r.Outcome)).Inc()
-	if r.Outcome != settle.Proceed {
+	if r.Outcome != settle.Proceed && r.Outcome != settle.Ask {
 		m.denials.WithLabelValues(agent, string(r.Decision)).Inc()
 	}
 	if r.FailedOpen {
@@ -120,7 +130,7 @@ func (g *Gateway) count(agent string, r *settle.Record) {
 }
 
 // settlementEntry puts what people search by into columns.
-func settlementEntry(kind audit.Kind, agent string, r *settle.Record, d *policy.Decision) audit.Entry {
+func (g *Gateway) settlementEntry(kind audit.Kind, agent string, r *settle.Record, j *judgement) audit.Entry {
 	at, err := time.Parse(time.RFC3339Nano, r.Time)
 	if err != nil {
 		at = time.Time{} // the log fills in the present
@@ -136,7 +146,14 @@ func settlementEntry(kind audit.Kind, agent string, r *settle.Record, d *policy.
 	if r.FailedOpen {
 		e.Flags = append(e.Flags, "failed-open")
 	}
-	if d != nil {
+	if j != nil {
+		d := &j.decision
+		for _, name := range j.left {
+			e.Flags = append(e.Flags, "left-out:"+name)
+		}
+		for _, o := range d.Overlays {
+			e.Flags = append(e.Flags, "overlay:"+o)
+		}
 		for _, f := range d.Flags {
 			e.Flags = append(e.Flags, "flag:"+f.Rule)
 		}
@@ -153,5 +170,26 @@ func settlementEntry(kind audit.Kind, agent string, r *settle.Record, d *policy.
 		e.Data = short.MarshalAppend(nil)
 		e.Flags = append(e.Flags, "shortened")
 	}
+	if g.opts.FactValues && j != nil && j.facts != nil {
+		e.Data = withFactValues(e.Data, j.facts)
+	}
 	return e
+}
+
+// maxFactValues bounds the facts in one record.
+const maxFactValues = 32
+
+// withFactValues adds the facts to a record, one short line each, with what the
+// detector takes for secrets replaced. A record that would be too long goes without.
+func withFactValues(data []byte, f *facts.Facts) []byte {
+	list, more := policy.FactTexts(f, maxFactValues)
+	b, err := json.Marshal(struct {
+		Values []policy.ExplainedFact `json:"factValues"`
+		More   int                    `json:"factValuesLeftOut,omitempty"`
+	}{list, more})
+	if err != nil || len(data) < 2 || len(data)+len(b) > audit.MaxDataBytes {
+		return data
+	}
+	out := append(slices.Clone(data[:len(data)-1]), ',')
+	return append(out, b[1:]...)
 }

@@ -37,6 +37,9 @@ type sessions struct {
 type session struct {
 	key string
 	ws  Workspace
+
+	turn  string // that was kept going last
+	steps int64  // how often
 }
 
 func newSessions(home string) *sessions {
@@ -66,12 +69,34 @@ func (s *sessions) workspace(key string, named []string, cwd string) Workspace {
 	if e, ok := s.byKey[key]; ok { // an event of the same session was faster
 		return e.Value.(*session).ws
 	}
-	s.byKey[key] = s.order.PushFront(&session{key, ws})
+	s.byKey[key] = s.order.PushFront(&session{key: key, ws: ws})
 	if s.order.Len() > maxSessions {
 		last := s.order.Back()
 		delete(s.byKey, s.order.Remove(last).(*session).key)
 	}
 	return ws
+}
+
+// steps returns how often the turn of a session was kept going.
+func (s *sessions) steps(key, turn string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.byKey[key]; ok {
+		if v := e.Value.(*session); v.turn == turn {
+			return v.steps
+		}
+	}
+	return 0
+}
+
+// step notes that the turn of a session was kept going n times by now.
+func (s *sessions) step(key, turn string, n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.byKey[key]; ok {
+		v := e.Value.(*session)
+		v.turn, v.steps = turn, n
+	}
 }
 
 // forget drops a session that has ended.
