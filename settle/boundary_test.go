@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -77,7 +78,10 @@ func TestPermissionPairs(t *testing.T) {
 
 // Many goroutines build on one boundary: none sees what another accepted.
 func TestBoundariesShareNothing(t *testing.T) {
-	b := accept(t, opened(ahp.ToolBefore), tell("base"), inject(ahp.DeliverNow, message("m-0", ahp.RoleUser, "x")), merge(`{"n":2}`))
+	b := accept(t, opened(ahp.ToolBefore), merge(`{"n":2}`))
+	for i := range 3 { // lists with room behind their end
+		b = accept(t, b, tell("base"), inject(ahp.DeliverNow, message("base-"+strconv.Itoa(i), ahp.RoleUser, "x")))
+	}
 	before := b.Settlement()
 	var wg sync.WaitGroup
 	for i := range 32 {
@@ -85,7 +89,7 @@ func TestBoundariesShareNothing(t *testing.T) {
 			id := fmt.Sprintf("m-%d", i+1)
 			next, _ := say(b, tell(id), inject(ahp.DeliverNow, message(id, ahp.RoleUser, id)), merge(`{"id":"`+id+`"}`), supply(`"`+id+`"`))
 			s := next.Settlement()
-			if s.Messages[1] != id || s.Injections[1].Messages[0].ID != id || !strings.Contains(string(s.Event.Tool.Input), `"`+id+`"`) || string(s.Candidate.JSON) != `"`+id+`"` {
+			if s.Messages[3] != id || s.Injections[3].Messages[0].ID != id || !strings.Contains(string(s.Event.Tool.Input), `"`+id+`"`) || string(s.Candidate.JSON) != `"`+id+`"` {
 				t.Errorf("%s: %+v", id, s)
 			}
 			next.State()
@@ -94,6 +98,22 @@ func TestBoundariesShareNothing(t *testing.T) {
 	wg.Wait()
 	if !reflect.DeepEqual(before, b.Settlement()) {
 		t.Error("the base changed")
+	}
+	// The host's list may have room behind its end, and a backend's too.
+	ev := boundary(ahp.ToolAfter)
+	ev.Messages = append(make([]ahp.Message, 0, 8), ev.Messages...)
+	h := settle.Open(ev, everything(ahp.ToolAfter, 0), settle.BoundaryOptions{})
+	first := accept(t, h, list(ahp.TargetOutput, ahp.OpMerge, message("first", ahp.RoleTool, "x")))
+	accept(t, h, list(ahp.TargetOutput, ahp.OpMerge, message("next", ahp.RoleTool, "x")))
+	if got := ids(first.Event().Messages); got != "m-1 m-2 first" || ev.Messages[:3][2].ID != "" {
+		t.Error(got)
+	}
+	room := append(make([]ahp.Message, 0, 8), message("m-5", ahp.RoleTool, "x"))
+	l := accept(t, opened(ahp.ToolAfter), list(ahp.TargetOutput, ahp.OpReplace, room...))
+	one := accept(t, l, list(ahp.TargetOutput, ahp.OpMerge, message("one", ahp.RoleTool, "x")))
+	two := accept(t, l, list(ahp.TargetOutput, ahp.OpReplace, room...), list(ahp.TargetOutput, ahp.OpMerge, message("two", ahp.RoleTool, "x")))
+	if got := ids(one.Event().Messages) + ", " + ids(two.Event().Messages) + ", " + room[:2][1].ID; got != "m-5 one, m-5 two, " {
+		t.Error(got)
 	}
 }
 

@@ -129,8 +129,11 @@ func (s *Settlement) Record(ev *ahp.Event, id string, began time.Time, elapsed t
 	if ev.Tool != nil {
 		r.CallID, r.Tool, r.Kind = name(ev.Tool.CallID), name(ev.Tool.Name), ahp.ToolKind(name(string(ev.Tool.Kind)))
 	}
-	if s.changed && s.Operation != operation {
+	switch {
+	case s.changed && s.Operation != operation:
 		r.Effective = s.Operation
+	case operation == "":
+		r.Operation = s.Operation
 	}
 	switch {
 	case s.State == Proceed && !s.Approved:

@@ -289,6 +289,9 @@ var approvalRules = []rule{
 		if got := changed.Approve(changed.Operation); !got.Proceeds() || !got.Approved {
 			t.Errorf("%+v", got)
 		}
+		if r := s.Record(boundary(ahp.ToolBefore), recordID, began, 1, "", settle.Details{}); r.Operation != s.Operation || r.Effective != "" {
+			t.Errorf("%+v", r)
+		}
 		if got := s.Approve("c-1"); got.State != settle.Ask {
 			t.Error("the call id is enough")
 		}
@@ -349,13 +352,18 @@ var approvalRules = []rule{
 			}
 		}
 		// There is nothing to approve in any other outcome.
-		for _, b := range []settle.Boundary{
-			accept(t, opened(ahp.ToolBefore), &ahp.Ask{}, no("x")), accept(t, opened(ahp.ToolBefore), &ahp.Ask{}, stop("x")),
-			accept(t, opened(ahp.ToolBefore), &ahp.Ask{}).Interrupt(ahp.FailDeadline), accept(t, opened(ahp.ToolBefore), &ahp.Ask{}).Refuse("", ahp.FailEvent), {},
-		} {
-			got := b.Settlement()
-			if after := got.Approve(s.Operation); after.Proceeds() || after.State != got.State || after.State == settle.Ask {
-				t.Errorf("%+v", after)
+		for _, change := range []*ahp.Modify{merge(`{}`), merge(`{"n":2}`)} {
+			for _, b := range []settle.Boundary{
+				accept(t, opened(ahp.ToolBefore), &ahp.Ask{}, change, no("x")), accept(t, opened(ahp.ToolBefore), &ahp.Ask{}, change, stop("x")),
+				accept(t, opened(ahp.ToolBefore), &ahp.Ask{}, change).Interrupt(ahp.FailDeadline),
+				accept(t, opened(ahp.ToolBefore), &ahp.Ask{}, change).Refuse("", ahp.FailEvent), {},
+			} {
+				got := b.Settlement()
+				for _, operation := range []string{s.Operation, got.Operation} {
+					if after := got.Approve(operation); after.Proceeds() || after.State != got.State || after.State == settle.Ask || after.Approved {
+						t.Errorf("%+v", after)
+					}
+				}
 			}
 		}
 		var zero settle.Settlement
@@ -381,6 +389,10 @@ var approvalRules = []rule{
 			{merge(`{"n":1.0000000000000000001}`), false},
 			{merge(`{"z":1e-99999999999999}`), false},
 			{merge(`{"z":0e99999999999999}`), true},
+			{merge(`{"z":0e99999999999999999999999999}`), true},
+			{merge(`{"n":10}`), false},
+			{merge(`{"n":0.1}`), false},
+			{merge(`{"n":1e99999999999999999999999999}`), false},
 			{merge(`{"n":-1}`), false},
 			{merge(`{"n":"1"}`), false},
 			{merge(`{"n":null}`), false},
@@ -404,6 +416,12 @@ var approvalRules = []rule{
 			if kept != tt.same || lost == tt.same {
 				t.Errorf("%s %s: same %v, kept %v, lost %v", tt.effect.Operation, tt.effect.Value.JSON, tt.same, kept, lost)
 			}
+		}
+		// Half a character is no character, and equal to none.
+		ev := boundary(ahp.ToolBefore)
+		ev.Tool.Input = ahp.Raw(`{"n":"\ud800"}`)
+		if b := settle.Open(ev, everything(ahp.ToolBefore, 0), settle.BoundaryOptions{}); accept(t, b, merge(`{"n":"\ufffd"}`)).Event() == ev {
+			t.Error("half a character was taken for another")
 		}
 		// Back and forth in one response is no change.
 		b := accept(t, accept(t, opened(ahp.ToolBefore), &ahp.Allow{}), merge(`{"n":7}`), merge(`{"n":1}`))

@@ -45,6 +45,15 @@ func ids(ms []ahp.Message) string {
 
 func elicitation(ev *ahp.Event) string { return *ev.Body.(*ahp.ElicitationBody).Content.Text }
 
+// many is n members behind others.
+func many(name string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,"%s%d":%d`, name, i, i)
+	}
+	return b.String()
+}
+
 var targetRules = []rule{
 	{"AHP-EDIT-001", func(t *testing.T) { // all eleven places, both operations
 		for _, l := range lists {
@@ -127,6 +136,11 @@ var targetRules = []rule{
 		ev := boundary(ahp.ToolBefore)
 		ev.Tool.Input = ahp.Raw(`{"a":1,"\u0061":2}`)
 		reject(t, settle.Open(ev, everything(ahp.ToolBefore, 0), settle.BoundaryOptions{}), merge(`{"a":3}`))
+		ev.Tool.Input = ahp.Raw(`{"b0":1` + many("b", 20) + `}`)
+		reject(t, settle.Open(ev, everything(ahp.ToolBefore, 0), settle.BoundaryOptions{}), merge(`{"z":1`+many("b", 20)+`}`))
+		result := boundary(ahp.ElicitationResult)
+		*result.Body.(*ahp.ElicitationBody).Content.Text = `{"action":"accept","content":{},"cont\u0065nt":{"a":1}}`
+		reject(t, settle.Open(result, everything(ahp.ElicitationResult, 0), settle.BoundaryOptions{}), object(ahp.TargetContent, ahp.OpMerge, `{"a":3}`))
 	}},
 	{"D-TGT-2", func(t *testing.T) {
 		b := opened(ahp.TurnStart)

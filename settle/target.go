@@ -80,7 +80,8 @@ func (t *target) objectText(ev, view *ahp.Event) ([]byte, error) {
 	return nil, errNoTarget
 }
 
-// change applies one modify to the private copy.
+// change applies one modify to the private copy. What it takes over is cut to its
+// length, as in open.
 func (t *target) change(m *ahp.Modify, ev, view *ahp.Event) error {
 	if m.Operation == ahp.OpReplace && hides(ev, view, t.kind) {
 		return errHiddenTarget
@@ -90,13 +91,13 @@ func (t *target) change(m *ahp.Modify, ev, view *ahp.Event) error {
 		if m.Operation == ahp.OpReplace {
 			t.msgs = m.Value.Messages[:len(m.Value.Messages):len(m.Value.Messages)]
 		} else {
-			t.msgs = append(t.msgs[:len(t.msgs):len(t.msgs)], m.Value.Messages...)
+			t.msgs = append(t.msgs, m.Value.Messages...)
 		}
 	case ahp.ValueParts:
 		if m.Operation == ahp.OpReplace {
 			t.ps = m.Value.Parts[:len(m.Value.Parts):len(m.Value.Parts)]
 		} else {
-			t.ps = append(t.ps[:len(t.ps):len(t.ps)], m.Value.Parts...)
+			t.ps = append(t.ps, m.Value.Parts...)
 		}
 	case ahp.ValueObject, ahp.ValueAny:
 		v, err := parseObject(m.Value.JSON)
