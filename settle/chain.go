@@ -144,7 +144,7 @@ func (c Chain) Settlement() Settlement {
 			State: Denied, Reason: OneLine(c.deny.Reason), Code: c.deny.Code,
 			By: c.by, FailedOpen: c.failedOpen, full: c.deny.Reason,
 		}
-	case unstarted, refused:
+	case unstarted, refused, stopped, interrupted: // the last two are a Boundary's only
 	}
 	class := c.class
 	if class == "" {

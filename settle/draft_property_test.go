@@ -3,6 +3,7 @@ package settle_test
 import (
 	stdjson "encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -102,8 +103,8 @@ func fold(r refState, a answer, left int) (next refState, ok bool) {
 		case "allow", "ask":
 			perm = stronger(perm, it.kind)
 		case "merge":
-			for k, v := range it.object {
-				next.object[k] = v
+			if it.object != nil {
+				maps.Copy(next.object, it.object)
 			}
 			next.list = append(next.list, it.list...)
 		case "replace":

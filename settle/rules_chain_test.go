@@ -269,7 +269,7 @@ func (r row) orders() [][]ahp.Effect {
 			out = append(out, slices.Clone(done))
 		}
 		for i := range left {
-			walk(append(done[:len(done):len(done)], left[i]), slices.Concat(left[:i:i], left[i+1:]))
+			walk(append(slices.Clip(done), left[i]), slices.Concat(left[:i:i], left[i+1:]))
 		}
 	}
 	walk(nil, r.effects)
@@ -356,7 +356,8 @@ var approvalRules = []rule{
 			for _, b := range []settle.Boundary{
 				accept(t, opened(ahp.ToolBefore), &ahp.Ask{}, change, no("x")), accept(t, opened(ahp.ToolBefore), &ahp.Ask{}, change, stop("x")),
 				accept(t, opened(ahp.ToolBefore), &ahp.Ask{}, change).Interrupt(ahp.FailDeadline),
-				accept(t, opened(ahp.ToolBefore), &ahp.Ask{}, change).Refuse("", ahp.FailEvent), {},
+				accept(t, opened(ahp.ToolBefore), &ahp.Ask{}, change).Refuse("", ahp.FailEvent),
+				{},
 			} {
 				got := b.Settlement()
 				for _, operation := range []string{s.Operation, got.Operation} {

@@ -150,8 +150,9 @@ func Withholds(t ahp.EventType) Withheld {
 		return WithholdAnswer
 	case ahp.SessionStart:
 		return WithholdSession
+	default:
+		return WithholdOperation
 	}
-	return WithholdOperation
 }
 
 // Answer says what came of asking one backend.

@@ -2,6 +2,7 @@ package settle
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/holdpoint/holdpoint/ahp"
@@ -120,8 +121,9 @@ func offers(caps *ahp.Capabilities, e ahp.Effect) bool {
 		return caps.AllowsStop()
 	case *ahp.Continue:
 		return caps.AllowsContinue()
+	default:
+		return caps.Allows(e.Type())
 	}
-	return caps.Allows(e.Type())
 }
 
 // values checks what the effects carry and applies the changes to a private copy. It
@@ -137,7 +139,7 @@ func (a *accepted) values(before *accepted, view *ahp.Event, s *Step) (ended boo
 		var err error
 		switch e := e.(type) {
 		case *ahp.Deny:
-			a.denies = append(a.denies[:len(a.denies):len(a.denies)], e)
+			a.denies = append(slices.Clip(a.denies), e)
 		case *ahp.Modify:
 			if at, err = c.modify(e); err == nil && t.kind == "" {
 				err = t.open(before.ev, view, e.Target.At(before.ev.Type))
@@ -151,10 +153,10 @@ func (a *accepted) values(before *accepted, view *ahp.Event, s *Step) (ended boo
 			}
 		case *ahp.Inject:
 			if at, err = c.inject(e); err == nil {
-				a.injections = append(a.injections[:len(a.injections):len(a.injections)], e)
+				a.injections = append(slices.Clip(a.injections), e)
 			}
 		case *ahp.Notify:
-			a.messages = append(a.messages[:len(a.messages):len(a.messages)], e.Text)
+			a.messages = append(slices.Clip(a.messages), e.Text)
 		case *ahp.Stop:
 			if !ended && a.stop == "" {
 				a.stop = e.Reason
@@ -162,7 +164,7 @@ func (a *accepted) values(before *accepted, view *ahp.Event, s *Step) (ended boo
 			ended = true
 		case *ahp.Continue:
 			if e.Instruction != "" {
-				a.instructions = append(a.instructions[:len(a.instructions):len(a.instructions)], e.Instruction)
+				a.instructions = append(slices.Clip(a.instructions), e.Instruction)
 			}
 		case *ahp.Allow, *ahp.Ask: // combined later
 		}
@@ -220,8 +222,9 @@ func roleAt(t ahp.EventType) ahp.Role {
 		return ahp.RoleUser
 	case ahp.MessageOutbound:
 		return ahp.RoleAssistant
+	default:
+		return ""
 	}
-	return ""
 }
 
 // combine takes permission and flow of the response (step 8): deny over ask over

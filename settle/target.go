@@ -3,6 +3,7 @@ package settle
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/holdpoint/holdpoint/ahp"
 )
@@ -30,11 +31,11 @@ func (t *target) open(ev, view *ahp.Event, kind ahp.ValueKind) error {
 	t.kind = kind
 	switch kind {
 	case ahp.ValueMessages:
-		t.msgs = ev.Messages[:len(ev.Messages):len(ev.Messages)]
+		t.msgs = slices.Clip(ev.Messages)
 		return nil
 	case ahp.ValueParts:
 		ps := bodyParts(ev)
-		t.ps = ps[:len(ps):len(ps)]
+		t.ps = slices.Clip(ps)
 		return nil
 	case ahp.ValueObject, ahp.ValueAny:
 	}
@@ -76,6 +77,7 @@ func (t *target) objectText(ev, view *ahp.Event) ([]byte, error) {
 			return content, nil
 		}
 		return []byte("{}"), nil
+	default:
 	}
 	return nil, errNoTarget
 }
@@ -89,13 +91,13 @@ func (t *target) change(m *ahp.Modify, ev, view *ahp.Event) error {
 	switch t.kind {
 	case ahp.ValueMessages:
 		if m.Operation == ahp.OpReplace {
-			t.msgs = m.Value.Messages[:len(m.Value.Messages):len(m.Value.Messages)]
+			t.msgs = slices.Clip(m.Value.Messages)
 		} else {
 			t.msgs = append(t.msgs, m.Value.Messages...)
 		}
 	case ahp.ValueParts:
 		if m.Operation == ahp.OpReplace {
-			t.ps = m.Value.Parts[:len(m.Value.Parts):len(m.Value.Parts)]
+			t.ps = slices.Clip(m.Value.Parts)
 		} else {
 			t.ps = append(t.ps, m.Value.Parts...)
 		}
@@ -203,8 +205,9 @@ func hides(ev, view *ahp.Event, kind ahp.ValueKind) bool {
 	case *ahp.WorkspaceChangeBody:
 		v, ok := view.Body.(*ahp.WorkspaceChangeBody)
 		return !ok || !bytes.Equal(workspaceObject(&v.Change), workspaceObject(&b.Change))
+	default:
+		return view.Tool == nil || !bytes.Equal(view.Tool.Input, ev.Tool.Input)
 	}
-	return view.Tool == nil || !bytes.Equal(view.Tool.Input, ev.Tool.Input)
 }
 
 // hidesMessages walks both lists in order: a view may leave messages and parts out,

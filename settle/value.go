@@ -183,11 +183,10 @@ func eachPart(ev *ahp.Event, f func(*ahp.Part) bool) {
 			return
 		}
 	}
-	for _, ps := range [...][]ahp.Part{bodyParts(ev)} {
-		for i := range ps {
-			if !f(&ps[i]) {
-				return
-			}
+	ps := bodyParts(ev)
+	for i := range ps {
+		if !f(&ps[i]) {
+			return
 		}
 	}
 	if b, ok := ev.Body.(*ahp.ToolAfterBody); ok {
@@ -208,8 +207,9 @@ func bodyParts(ev *ahp.Event) []ahp.Part {
 		return b.Instructions
 	case *ahp.CompactAfterBody:
 		return b.Summary
+	default:
+		return nil
 	}
-	return nil
 }
 
 // fresh takes the ids of new content, and refuses one that is in use in the event, as
