@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/wiredraft"
 )
 
 // The texts of these errors hold names of the protocol only.
@@ -133,62 +135,67 @@ func modified(ev *ahp.Event, m *ahp.Modify) error {
 
 // objectAt checks what a change of an object leads to, as far as that has a shape.
 func objectAt(ev *ahp.Event, m *ahp.Modify) error {
-	switch b := ev.Body.(type) {
-	case *ahp.WorkspaceChangeBody:
+	switch m.Target {
+	case ahp.TargetWorkspace:
 		return workspace(m)
-	case *ahp.ElicitationBody:
-		if b.Mode != "form" || b.Action != "accept" || b.Content == nil || b.Content.Text == nil {
-			return errors.New("there is no accepted form to change") // D-EL-11, D-EL-13
+	case ahp.TargetContent:
+		return cmp.Or(answers(m.Value.JSON), elicited(ev, m))
+	default: // an input has the shape that its tool wants
+		return nil
+	}
+}
+
+func workspace(m *ahp.Modify) error {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(m.Value.JSON, &members) != nil {
+		return errNoObject
+	}
+	if m.Operation == ahp.OpReplace && len(members) == 0 {
+		return errors.New("neither cwd nor workspaceRoots is left")
+	}
+	for name, v := range members {
+		switch name {
+		case "cwd":
+			if v.Kind() != '"' || string(v) == `""` {
+				return errors.New("cwd is no path")
+			}
+		case "workspaceRoots":
+			var roots []string
+			if v.Kind() != '[' || json.Unmarshal(v, &roots) != nil {
+				return errors.New("workspaceRoots is no list of paths")
+			}
+			slices.Sort(roots)
+			if slices.Contains(roots, "") || len(slices.Compact(roots)) != len(roots) {
+				return errors.New("workspaceRoots holds an empty or repeated path")
+			}
+		default:
+			return errors.New("a workspace is cwd and workspaceRoots")
 		}
-		return answers(m.Value.JSON)
 	}
 	return nil
 }
 
-func workspace(m *ahp.Modify) error {
-	var w struct {
-		CWD   *string   `json:"cwd"`
-		Roots *[]string `json:"workspaceRoots"`
-	}
-	err := json.Unmarshal(m.Value.JSON, &w, json.RejectUnknownMembers(true))
-	switch {
-	case err != nil:
-		return errors.New("a workspace is cwd and workspaceRoots")
-	case w.CWD != nil && *w.CWD == "":
-		return errors.New("cwd is empty")
-	case m.Operation == ahp.OpReplace && w.CWD == nil && w.Roots == nil:
-		return errors.New("neither cwd nor workspaceRoots is left")
-	case w.Roots != nil:
-		for i, r := range *w.Roots {
-			if r == "" || slices.Contains((*w.Roots)[:i], r) {
-				return errors.New("workspaceRoots holds an empty or repeated path")
-			}
-		}
-	}
-	// Null decodes to nothing, and is not a path.
-	var null map[string]jsontext.Value
-	_ = json.Unmarshal(m.Value.JSON, &null) // it is an object, as the first reading found
-	for _, v := range null {
-		if v.Kind() == 'n' {
-			return errors.New("a workspace has no null members")
-		}
+// elicited checks what has to fit a question or an answer of MCP.
+func elicited(ev *ahp.Event, f ahp.Effect) error {
+	if no := wiredraft.CheckEffects(ev, []ahp.Effect{f}); no != nil {
+		return no.Err
 	}
 	return nil
 }
 
 // answers checks the fields of a form: strings, numbers, booleans and lists of
-// strings (AHP draft section 26). Whether they fit the form, its asker knows.
+// strings. Whether they fit the form, its asker knows.
 func answers(raw ahp.Raw) error {
 	var fields map[string]jsontext.Value
 	if json.Unmarshal(raw, &fields) != nil {
 		return errNoObject
 	}
 	for _, v := range fields {
+		var list []any
 		switch v.Kind() {
 		case '"', '0', 't', 'f':
 			continue
 		case '[':
-			var list []any
 			if json.Unmarshal(v, &list) == nil && !slices.ContainsFunc(list, func(x any) bool { _, ok := x.(string); return !ok }) {
 				continue
 			}
@@ -218,34 +225,12 @@ func supplied(ev *ahp.Event, f *ahp.Return) error {
 		}
 		return texts(v.Parts)
 	case ahp.ValueObject:
-		if v.Messages != nil || v.Parts != nil {
+		if v.Messages != nil || v.Parts != nil || !object(v.JSON) {
 			return errNoObject
 		}
-		return elicited(ev, v.JSON)
+		return elicited(ev, f)
 	}
 	return errNotOffered
-}
-
-// elicited checks an MCP ElicitResult (D-EL-5).
-func elicited(ev *ahp.Event, raw ahp.Raw) error {
-	var r struct {
-		Action  string         `json:"action"`
-		Content jsontext.Value `json:"content"`
-	}
-	if json.Unmarshal(raw, &r) != nil {
-		return errNoObject
-	}
-	b, _ := ev.Body.(*ahp.ElicitationBody)
-	form := b != nil && b.Mode == "form"
-	switch {
-	case r.Action != "accept" && r.Action != "decline" && r.Action != "cancel":
-		return errors.New("the action is not accept, decline or cancel")
-	case (r.Content != nil) != (form && r.Action == "accept"):
-		return errors.New("content is of accepted forms")
-	case r.Content != nil:
-		return answers(ahp.Raw(r.Content))
-	}
-	return nil
 }
 
 // injected checks context messages (AHP draft section 16).

@@ -292,7 +292,8 @@ func (s *Server) decide(ctx context.Context, dst []byte, x *exchange, e *entry, 
 		}
 	}
 	if m.version == ahp.VersionDraft {
-		out, err = wiredraft.AppendResult(dst, m.id, m.event.Type, &m.caps, effects, nil)
+		caps := m.caps // m is no allocation for messages without effects
+		out, err = wiredraft.AppendResult(dst, m.id, m.event.Type, &caps, effects, nil)
 	} else {
 		out, err = wire01.AppendResult(dst, m.id, effects, nil)
 	}
