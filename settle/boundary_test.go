@@ -245,8 +245,36 @@ func TestManyMembers(t *testing.T) {
 	if same := accept(t, b, replace("{"+back.String()[1:]+"}")); same.Event() != ev {
 		t.Error("an equal value counts as changed")
 	}
-	deep := strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000)
-	if _, v := say(b, merge(`{"deep":`+deep+`}`)); v.Answer == settle.AnswerFailure {
-		t.Logf("deep nesting is refused: %v", v.Failure)
+	// Nor do many parts and many replacements make it a matter of squares.
+	ev = boundary(ahp.TurnStart)
+	var ps []ahp.Part
+	for i := range n {
+		ps = append(ps, text("p-"+strconv.Itoa(i), "x"), picture("a-"+strconv.Itoa(i), "blob-"+strconv.Itoa(i)))
 	}
+	ev.Messages[0].Parts = ps
+	all := make([]ahp.Effect, 200)
+	for i := range all {
+		all[i] = list(ahp.TargetPrompt, ahp.OpReplace)
+	}
+	all = append(all, list(ahp.TargetPrompt, ahp.OpReplace, ev.Messages...))
+	if same := accept(t, settle.Open(ev, everything(ahp.TurnStart, 0), settle.BoundaryOptions{}), all...); same.Event() != ev {
+		t.Error("an equal list counts as changed")
+	}
+}
+
+// What is nested too deep to compare counts as changed, and an approval with it.
+func TestDeepValues(t *testing.T) {
+	nested := func(levels int, open string) string {
+		return `{"deep":` + strings.Repeat(open, levels) + "1" + strings.Repeat("}", levels) + `}`
+	}
+	for levels, same := range map[int]bool{100: true, 5000: false} {
+		b := accept(t, opened(ahp.ToolBefore), merge(nested(levels, `{"a":`)), &ahp.Allow{})
+		state(t, accept(t, b, merge(nested(levels, `{"a":`))), settle.Proceed, ahp.PermissionAllow)
+		want := ahp.PermissionNone
+		if same {
+			want = ahp.PermissionAllow
+		}
+		state(t, accept(t, b, merge(nested(levels, `{ "a":`))), settle.Proceed, want)
+	}
+	reject(t, opened(ahp.ToolBefore), merge(nested(20_000, `{"a":`)))
 }

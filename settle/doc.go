@@ -7,6 +7,14 @@
 // value of each of these types refuses, so that a forgotten step is never a
 // permission.
 //
+// Revision draft has a [Boundary] in the place of the chain: responses are lists of
+// effects, which are staged, checked whole and taken at once (AHP draft sections 9 to
+// 16). [Boundary.Event] is the effective event and [Boundary.State] what the next
+// backend is told. A [Settlement] then has more states than proceed and denied, of
+// which an open ask is a refusal until [Settlement.Approve] is given the operation
+// that was approved. [Withholds] says what a host holds back after a refusal where
+// nothing is left to be denied.
+//
 // The package does no I/O and reads no clock: equal inputs settle equally, in a
 // live harness as in a replay (V-COMP-7).
 package settle

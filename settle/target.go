@@ -21,6 +21,8 @@ type target struct {
 	ps   []ahp.Part
 	obj  object
 
+	hidden *bool // what hides says of the target, once it was asked
+
 	base  object // obj as it was
 	outer object // the ElicitResult around obj
 }
@@ -85,8 +87,13 @@ func (t *target) objectText(ev, view *ahp.Event) ([]byte, error) {
 // change applies one modify to the private copy. What it takes over is cut to its
 // length, as in open.
 func (t *target) change(m *ahp.Modify, ev, view *ahp.Event) error {
-	if m.Operation == ahp.OpReplace && hides(ev, view, t.kind) {
-		return errHiddenTarget
+	if m.Operation == ahp.OpReplace {
+		if t.hidden == nil {
+			t.hidden = new(hides(ev, view, t.kind))
+		}
+		if *t.hidden {
+			return errHiddenTarget
+		}
 	}
 	switch t.kind {
 	case ahp.ValueMessages:

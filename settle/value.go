@@ -33,9 +33,14 @@ type checker struct {
 	a    *accepted
 	view *ahp.Event
 
-	// Ids in use, made when first needed.
-	messageIDs, partIDs map[string]struct{}
+	// Made when first needed, because a backend decides how often they are asked.
+	messageIDs, partIDs map[string]struct{} // in use
+	reasoning           map[string]struct{} // ids of parts that are reasoning
+	media               map[medium]struct{} // attachments that the backend was shown
 }
+
+// A medium is what an unchanged attachment has in common with the one it was.
+type medium struct{ ref, mediaType, category string }
 
 // only checks that v holds what a value of this kind holds, and nothing else.
 func only(v *ahp.Value, kind ahp.ValueKind) error {
@@ -152,48 +157,48 @@ func mediaType(s string) bool {
 // shown reports whether the backend was shown this attachment: same bytes, same type,
 // same category.
 func (c *checker) shown(p *ahp.Part) bool {
-	found := false
-	eachPart(c.view, func(q *ahp.Part) bool {
-		found = q.Ref == p.Ref && q.Kind == ahp.PartAttachment && q.MediaType == p.MediaType && q.Category == p.Category
-		return !found
-	})
-	return found
+	if c.media == nil {
+		c.media = map[medium]struct{}{}
+		eachPart(c.view, func(q *ahp.Part) {
+			if q.Kind == ahp.PartAttachment && q.Ref != "" {
+				c.media[medium{q.Ref, q.MediaType, q.Category}] = struct{}{}
+			}
+		})
+	}
+	_, ok := c.media[medium{p.Ref, p.MediaType, p.Category}]
+	return ok
 }
 
 func (c *checker) wasReasoning(id string) bool {
-	found := false
-	eachPart(c.a.ev, func(q *ahp.Part) bool {
-		found = q.ID == id && q.Category == ahp.CategoryReasoning
-		return !found
-	})
-	return found
+	if c.reasoning == nil {
+		c.reasoning = map[string]struct{}{}
+		eachPart(c.a.ev, func(q *ahp.Part) {
+			if q.Category == ahp.CategoryReasoning {
+				c.reasoning[q.ID] = struct{}{}
+			}
+		})
+	}
+	_, ok := c.reasoning[id]
+	return ok
 }
 
-// eachPart calls f for every part of content in ev, until it says false.
-func eachPart(ev *ahp.Event, f func(*ahp.Part) bool) {
+// eachPart calls f for every part of content in ev.
+func eachPart(ev *ahp.Event, f func(*ahp.Part)) {
+	each := func(ps []ahp.Part) {
+		for i := range ps {
+			f(&ps[i])
+		}
+	}
 	for i := range ev.Messages {
-		for j := range ev.Messages[i].Parts {
-			if !f(&ev.Messages[i].Parts[j]) {
-				return
-			}
-		}
+		each(ev.Messages[i].Parts)
 	}
-	for i := range ev.Parts {
-		if !f(&ev.Parts[i]) {
-			return
-		}
-	}
-	ps := bodyParts(ev)
-	for i := range ps {
-		if !f(&ps[i]) {
-			return
-		}
-	}
+	each(ev.Parts)
+	each(bodyParts(ev))
 	if b, ok := ev.Body.(*ahp.ToolAfterBody); ok {
 		for i := range b.FileChanges {
 			for _, p := range [...]*ahp.Part{b.FileChanges[i].Before, b.FileChanges[i].After} {
-				if p != nil && !f(p) {
-					return
+				if p != nil {
+					f(p)
 				}
 			}
 		}
@@ -221,7 +226,7 @@ func (c *checker) fresh(ms []ahp.Message, ps []ahp.Part) (string, error) {
 			for i := range ev.Messages {
 				c.messageIDs[ev.Messages[i].ID] = struct{}{}
 			}
-			eachPart(ev, func(p *ahp.Part) bool { c.partIDs[p.ID] = struct{}{}; return true })
+			eachPart(ev, func(p *ahp.Part) { c.partIDs[p.ID] = struct{}{} })
 		}
 		for _, inj := range c.a.injections {
 			_, _ = c.take(inj.Messages, nil)
