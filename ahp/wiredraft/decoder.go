@@ -41,6 +41,10 @@ type requestMemory struct {
 	event   ahp.Event
 	tool    ahp.Tool
 	turn    ahp.Turn
+	agent   ahp.Agent
+	strings [4]string         // of the first list of strings
+	effects [8]ahp.EffectType // all that there are
+	used    bool              // strings
 }
 
 var decoders = sync.Pool{New: func() any { return new(decoder) }}
@@ -243,6 +247,15 @@ func (d *decoder) one(expected string, names ...string) string {
 	return ""
 }
 
+// someStrings returns an empty list with room for a few strings, where there is some.
+func (d *decoder) someStrings() []string {
+	if d.mem == nil || d.mem.used {
+		return []string{}
+	}
+	d.mem.used = true
+	return d.mem.strings[:0:len(d.mem.strings)]
+}
+
 // names reads an array of strings. With least 1 none of them may be empty; with
 // unique each stands once.
 func (d *decoder) names(expected string, least int, unique bool) []string {
@@ -250,7 +263,7 @@ func (d *decoder) names(expected string, least int, unique bool) []string {
 	if !ok {
 		return nil
 	}
-	list := []string{}
+	list := d.someStrings()
 	var seen map[string]bool
 	for d.More() {
 		v := d.Skip()

@@ -303,6 +303,9 @@ func (d *decoder) session(s *ahp.Session) {
 				continue
 			}
 			a := new(ahp.Agent)
+			if d.mem != nil {
+				a = &d.mem.agent
+			}
 			has := false
 			for d.More() {
 				switch string(d.Name()) {

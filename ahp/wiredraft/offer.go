@@ -44,6 +44,9 @@ func (d *decoder) offeredEffects(c *ahp.Capabilities) {
 		return
 	}
 	c.Effects = []ahp.EffectType{}
+	if d.mem != nil && d.stage == inOffer.stage { // there is one such offer, but many in a manifest
+		c.Effects = d.mem.effects[:0:len(d.mem.effects)]
+	}
 	for d.More() {
 		v := d.Skip()
 		if v.Kind != '"' {

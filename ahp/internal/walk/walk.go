@@ -34,6 +34,7 @@ type Walker struct {
 	pos  int
 	path []seg // the open containers, outermost first
 	seen []span
+	many map[int]map[string]struct{} // all names of an object by its depth, once they are many
 
 	// Build says whether strings and raw values are wanted; without it [Walker.Str]
 	// and [Walker.Raw] return nothing.
@@ -66,7 +67,6 @@ type seg struct {
 	nameStart, nameEnd int  // the current member's name, quotes included
 	first              int  // of the names in seen, the first of this object
 	mask               uint64
-	many               map[string]struct{} // all names, once they are many
 }
 
 // A Val is the span of one value.
@@ -101,7 +101,6 @@ func (w *Walker) Release() {
 	if cap(w.seen) > keep {
 		w.seen = nil
 	}
-	clear(w.path[:cap(w.path)])
 	w.Reset(nil, Limits{})
 }
 
@@ -225,6 +224,9 @@ func (w *Walker) More() bool {
 	switch {
 	case c == s.end:
 		w.pos++
+		if s.n > few && w.many != nil {
+			delete(w.many, len(w.path))
+		}
 		w.seen = w.seen[:s.first]
 		w.path = w.path[:len(w.path)-1]
 		return false
@@ -275,6 +277,9 @@ func (w *Walker) More() bool {
 	return true
 }
 
+// few is up to how many names of one object are compared one by one.
+const few = 32
+
 // repeated reports whether the object has the current name already, and notes it.
 func (w *Walker) repeated(s *seg, esc bool) bool {
 	if s.n == 1 && !esc { // most objects of one member need nothing more
@@ -283,18 +288,22 @@ func (w *Walker) repeated(s *seg, esc bool) bool {
 		return false
 	}
 	name := w.Name()
-	const few = 32
 	if s.n > few {
-		if s.many == nil {
-			s.many = make(map[string]struct{}, 2*few)
+		many := w.many[len(w.path)]
+		if many == nil {
+			many = make(map[string]struct{}, 2*few)
 			for _, x := range w.seen[s.first:] {
-				s.many[string(unquoteName(w.b[x.start:x.end]))] = struct{}{}
+				many[string(unquoteName(w.b[x.start:x.end]))] = struct{}{}
 			}
+			if w.many == nil {
+				w.many = map[int]map[string]struct{}{}
+			}
+			w.many[len(w.path)] = many
 		}
-		if _, ok := s.many[string(name)]; ok {
+		if _, ok := many[string(name)]; ok {
 			return true
 		}
-		s.many[string(name)] = struct{}{}
+		many[string(name)] = struct{}{}
 		return false
 	}
 	bit := nameBit(name)
