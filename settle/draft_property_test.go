@@ -439,6 +439,21 @@ func draftProperties(t *rapid.T, at ahp.EventType) {
 	r := got.Record(ev, recordID, began, time.Second, settle.Identity(ev), settle.Details{})
 	line := r.MarshalAppend(nil)
 	validate(t, recordSchema(), line)
+	type plain settle.Record // the tags describe the same form as the code
+	tagged, err := stdjson.Marshal((*plain)(&r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var byHand, byTags map[string]any
+	if stdjson.Unmarshal(line, &byHand) != nil || stdjson.Unmarshal(tagged, &byTags) != nil {
+		t.Fatalf("not JSON: %s %s", line, tagged)
+	}
+	if byTags["hops"] == nil {
+		byTags["hops"] = []any{}
+	}
+	if !reflect.DeepEqual(byHand, byTags) {
+		t.Fatalf("by hand %s\nby tags %s", line, tagged)
+	}
 	back, err := settle.ParseRecord(line)
 	if err != nil || string(back.MarshalAppend(nil)) != string(line) {
 		t.Fatalf("%v: %s", err, line)

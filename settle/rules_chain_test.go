@@ -224,6 +224,35 @@ var orderRules = []rule{
 			t.Errorf("%+v", after)
 		}
 	}},
+	{"AHP-CONTENT-002", func(t *testing.T) { // the state is no second road around a selection
+		b := accept(t, opened(ahp.CompactBefore), supplyParts(text("s-1", "MARKER")), inject(ahp.DeliverNow, message("m-9", ahp.RoleUser, "MARKER")))
+		asked := 0
+		got := b.StateAs(func(ahp.Value) (ahp.Value, bool) { asked++; return ahp.Value{}, false })
+		if asked != 2 || got.Candidate == nil || string(got.Candidate.Value) != "null" || got.Injections != nil {
+			t.Errorf("asked %d times: %+v", asked, got)
+		}
+		got = b.StateAs(func(v ahp.Value) (ahp.Value, bool) {
+			if v.Parts != nil {
+				p := hiddenText("s-1")
+				return ahp.Value{Parts: []ahp.Part{p}}, true
+			}
+			p := hiddenText("m-9/0")
+			p.Selection, p.Gap = ahp.SelectBody, &ahp.Gap{Reason: "held back", Path: "x"}
+			return ahp.Value{Messages: []ahp.Message{{ID: "m-9", Role: ahp.RoleUser, Parts: []ahp.Part{p}}}}, true
+		})
+		if c, i := string(got.Candidate.Value), string(got.Injections[0]); c != `[{"id":"s-1","kind":"text","mediaType":"text/plain","selection":"metadata"}]` ||
+			!strings.Contains(i, `"selection":"body","gap":{"reason":"held back","path":"x"}}]`) {
+			t.Errorf("%s\n%s", c, i)
+		}
+		b = accept(t, opened(ahp.ToolAfter), more("MARKER"), more("go"))
+		got = b.StateAs(func(v ahp.Value) (ahp.Value, bool) { return v, *v.Parts[0].Text != "MARKER" })
+		if !slices.Equal(got.Instructions, []string{"go"}) || !slices.Equal(b.State().Instructions, []string{"MARKER", "go"}) {
+			t.Errorf("%q", got.Instructions)
+		}
+		if got := (settle.Boundary{}).StateAs(nil); got.Permission != ahp.PermissionDeny {
+			t.Errorf("%+v", got)
+		}
+	}},
 	{"D-OBS-2", func(t *testing.T) {
 		b := accept(t, opened(ahp.ToolBefore), merge(`{"n":2}`), no("x"))
 		if got := b.Settlement().Event; string(got.Tool.Input) != `{"a":{"x":1,"y":2},"n":2}` {
