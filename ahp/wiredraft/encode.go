@@ -233,6 +233,9 @@ func (e *encoder) effect(x ahp.Effect, o offer) {
 		if o.at == "" {
 			kind = kindSomewhere(x.Target)
 		}
+		if kind == "" {
+			e.bad("a target that the boundary does not have", "a target of the boundary")
+		}
 		e.value(&x.Value, kind, o.at)
 		if kind == ahp.ValueObject && (x.Target == ahp.TargetWorkspace || x.Target == ahp.TargetContent) {
 			e.objectTarget(x, o.at)

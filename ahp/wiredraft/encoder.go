@@ -208,6 +208,9 @@ func (e *encoder) countPtr(key string, n *int64) {
 // raw writes one JSON value, of a kind if that is not 0. A message is one line, and
 // in JSON a line break can only stand between tokens.
 func (e *encoder) raw(r ahp.Raw, kind byte) {
+	if len(r) > 0 && (r[0] <= ' ' || r[len(r)-1] <= ' ') {
+		r = ahp.Raw(bytes.Trim(r, " \t\r\n"))
+	}
 	k, ok := walk.Check(r, Limits{}.complete(), DefaultMaxDepth-e.depth)
 	switch {
 	case !ok:
