@@ -216,9 +216,6 @@ func (b Boundary) Settlement() Settlement {
 		}
 		return s
 	case denied:
-		if s.Flow == ahp.FlowContinue {
-			s.Flow = ahp.FlowNone // a refusal asks for no more work
-		}
 		first := a.denies[0]
 		s.State, s.By, s.Code = Denied, a.by, first.Code
 		s.Reason, s.full = OneLine(first.Reason), first.Reason

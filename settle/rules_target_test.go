@@ -154,6 +154,15 @@ var targetRules = []rule{
 		if got := b.Event().Messages; len(got) != 1 || len(got[0].Parts) != 1 {
 			t.Errorf("%+v", got)
 		}
+		// An attachment that was not shown may be left out like any other; text may not.
+		ev = boundary(ahp.TurnStart)
+		ev.Messages = append(ev.Messages, ahp.Message{ID: "m-3", Role: ahp.RoleUser, Parts: []ahp.Part{picture("p-1", "blob-1")}})
+		b, v := settle.Open(ev, everything(ahp.TurnStart, 0), settle.BoundaryOptions{}).Apply(settle.Step{
+			View: boundary(ahp.TurnStart), Effects: []ahp.Effect{list(ahp.TargetPrompt, ahp.OpReplace)},
+		})
+		if v.Failure != nil || b.Event().Messages == nil || len(b.Event().Messages) != 0 {
+			t.Errorf("%v", v.Failure)
+		}
 	}},
 	{"D-TGT-3", func(t *testing.T) {
 		reject(t, opened(ahp.MessageInbound), list(ahp.TargetPrompt, ahp.OpMerge, message("m", ahp.RoleAssistant, "x")))
@@ -173,6 +182,7 @@ var targetRules = []rule{
 			"text and gap":       func(m *ahp.Message) { m.Parts[0].Gap = &ahp.Gap{Reason: "x"} },
 			"size":               func(m *ahp.Message) { m.Parts[0].Size = &size },
 			"hash":               func(m *ahp.Message) { m.Parts[0].SHA256 = "00" },
+			"no media type":      func(m *ahp.Message) { m.Parts[0] = picture("p", "r"); m.Parts[0].MediaType = "" },
 			"json attachment": func(m *ahp.Message) {
 				m.Parts[0] = picture("p", "r")
 				m.Parts[0].MediaType = "application/Problem+JSON; a=b"
