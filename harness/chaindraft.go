@@ -121,6 +121,11 @@ func (c *Call) askDraft(s *sub) {
 	} else if frame, unsayable = c.questionDraft(s); unsayable != nil {
 		f = &ahp.Failure{Class: ahp.FailEvent, Err: unsayable}
 	}
+	h.at("send")
+	if class := c.over(timeNow()); class != "" { // nothing new is sent (D-INT-3, D-BUD-4)
+		c.interrupted(s, hop, class, nil, int64(timeNow().Sub(start)))
+		return
+	}
 	if f == nil {
 		parent := c.ctx
 		if s.b.local {
@@ -130,7 +135,6 @@ func (c *Call) askDraft(s *sub) {
 			parent = c.inner
 		}
 		ctx, cancel := context.WithDeadline(parent, deadline)
-		h.at("send")
 		hop.Attempts, f = c.send(ctx, s.b.carrier, frame)
 		cancel()
 		d.dirty = d.dirty || f != nil

@@ -132,17 +132,24 @@ var matrix = []row{
 // elsewhere lists the faults that have tests of their own, because one question
 // does not show them.
 var elsewhere = map[string]string{
-	"lateonce":    "TestRules/V-AMB-4",
-	"unasked":     "TestRules/V-ROLE-3",
-	"again":       "TestRules/V-AMB-4",
-	"stray":       "TestStrayAnswers in transport",
-	"bye":         "TestEndingIsPolite",
-	"byeterm":     "TestEndingIsPolite",
-	"observehang": "TestRules/V-COMP-3",
-	"observe200":  "TestRules/V-AMB-5",
-	"env":         "TestRules/V-IO-5",
-	"argv":        "TestRules/V-IO-4",
-	"cwd":         "TestRules/V-REG-5",
+	"lateonce": "TestRules/V-AMB-4",
+	"unasked":  "TestRules/V-ROLE-3",
+	"again":    "TestRules/V-AMB-4",
+	"stray":    "TestStrayAnswers in transport",
+
+	"effectfield":  "TestDraftFaultMatrix",
+	"unadvertised": "TestDraftFaultMatrix",
+	"badvalue":     "TestDraftFaultMatrix",
+	"denyunknown":  "TestDraftFaultMatrix",
+	"goodthenbad":  "TestDraftFaultMatrix",
+	"badcontinue":  "TestDraftFaultMatrix",
+	"bye":          "TestEndingIsPolite",
+	"byeterm":      "TestEndingIsPolite",
+	"observehang":  "TestRules/V-COMP-3",
+	"observe200":   "TestRules/V-AMB-5",
+	"env":          "TestRules/V-IO-5",
+	"argv":         "TestRules/V-IO-4",
+	"cwd":          "TestRules/V-REG-5",
 }
 
 // voidClasses lists, for each carrier, the classes that no fault of a backend

@@ -129,12 +129,12 @@ func (c *Call) failureEvent(f failedHop) *ahp.Event {
 // sent again after a lost connection only, with the same bytes (D-OBS-13).
 func (q *queue) deliverDraft(d *delivery) {
 	c, h := d.call, q.h
+	frame, err := d.msg.bytes()
+	h.at("deliver")
 	if c.past(timeNow()) || h.ctx.Err() != nil {
 		h.stats.failed.Add(1)
 		return
 	}
-	h.at("deliver")
-	frame, err := d.msg.bytes()
 	var f *ahp.Failure
 	if err != nil {
 		f = &ahp.Failure{Class: ahp.FailEvent, Err: err}

@@ -68,7 +68,10 @@ func (l *local) call(ctx context.Context, frame []byte) ([]byte, *ahp.Failure) {
 	done := make(chan localAnswer, 1)
 	go func() {
 		defer l.wg.Done()
-		a := l.run(inner, frame)
+		a := localAnswer{err: errGivenUp}
+		if inner.Err() == nil { // whoever left before it began gets nothing begun
+			a = l.run(inner, frame)
+		}
 		l.mu.Lock()
 		delete(l.calls, call)
 		l.mu.Unlock()

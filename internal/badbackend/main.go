@@ -13,6 +13,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -78,6 +79,7 @@ var bodyFaults = []string{
 	"badevent", "wrongversion", "missingversion", "missingeffects", "nulleffects",
 	"effectsobject", "ask", "allow", "unlisted", "twodenies", "noreason",
 	"emptyreason", "badcode", "huge", "padded", "deep", "empty",
+	"effectfield", "unadvertised", "badvalue", "denyunknown", "goodthenbad", "badcontinue",
 }
 
 // body returns the message of a fault, without a line feed, or false.
@@ -89,8 +91,9 @@ func body(o options, id string) (string, bool) {
 		effects = "[" + deny + "]"
 	}
 	head := `{"jsonrpc":"2.0","id":` + q(id) + `,`
+	version := `"` + cmp.Or(o.revision, "0.1") + `"`
 	result := func(effects string) string {
-		return head + `"result":{"protocolVersion":"0.1","effects":` + effects + `,"note":"` + Marker + `"}}`
+		return head + `"result":{"protocolVersion":` + version + `,"effects":` + effects + `,"note":"` + Marker + `"}}`
 	}
 	rpc := func(code int) string {
 		return head + fmt.Sprintf(`"error":{"code":%d,"message":"%s","data":{"trace":"%s"}}}`, code, Marker, Marker)
@@ -99,9 +102,9 @@ func body(o options, id string) (string, bool) {
 	case "garbage":
 		return Marker + " is not JSON", true
 	case "nonutf8":
-		return head + `"result":{"protocolVersion":"0.1","effects":[],"x":"` + Marker + "\xff\xfe" + `"}}`, true
+		return head + `"result":{"protocolVersion":` + version + `,"effects":[],"x":"` + Marker + "\xff\xfe" + `"}}`, true
 	case "half":
-		return head + `"result":{"protocolVersion":"0.1","note":"` + Marker, true
+		return head + `"result":{"protocolVersion":` + version + `,"note":"` + Marker, true
 	case "wrongid":
 		return strings.Replace(result(effects), head, `{"jsonrpc":"2.0","id":"`+Marker+`",`, 1), true
 	case "nullid":
@@ -111,11 +114,11 @@ func body(o options, id string) (string, bool) {
 	case "batch":
 		return "[" + result(effects) + "]", true
 	case "resultanderror":
-		return head + `"result":{"protocolVersion":"0.1","effects":[]},"error":{"code":1,"message":"` + Marker + `"}}`, true
+		return head + `"result":{"protocolVersion":` + version + `,"effects":[]},"error":{"code":1,"message":"` + Marker + `"}}`, true
 	case "neither":
 		return head + `"note":"` + Marker + `"}`, true
 	case "dupname":
-		return head + `"result":{"protocolVersion":"0.1","effects":[` + deny + `],"effects":[],"note":"` + Marker + `"}}`, true
+		return head + `"result":{"protocolVersion":` + version + `,"effects":[` + deny + `],"effects":[],"note":"` + Marker + `"}}`, true
 	case "trailing":
 		return result(effects) + result(effects), true
 	case "rpcerror":
@@ -125,9 +128,9 @@ func body(o options, id string) (string, bool) {
 	case "badevent":
 		return rpc(-32002), true
 	case "wrongversion":
-		return strings.Replace(result(effects), `"0.1"`, `"9.9"`, 1), true
+		return strings.Replace(result(effects), version, `"9.9"`, 1), true
 	case "missingversion":
-		return strings.Replace(result(effects), `"protocolVersion":"0.1",`, "", 1), true
+		return strings.Replace(result(effects), `"protocolVersion":`+version+`,`, "", 1), true
 	case "missingeffects":
 		return strings.Replace(result("X"), `,"effects":X`, "", 1), true
 	case "nulleffects":
@@ -142,6 +145,19 @@ func body(o options, id string) (string, bool) {
 		return result(`[{"type":"net.acme.pause","reason":"` + Marker + `"}]`), true
 	case "twodenies":
 		return result("[" + deny + "," + deny + "]"), true
+	case "effectfield": // revision draft closes effects, 0.1 does not
+		return result(`[{"type":"deny","reason":"x","scope":"` + Marker + `"}]`), true
+	case "unadvertised":
+		return result(`[{"type":"modify","target":"output","operation":"merge","value":[]}]`), true
+	case "badvalue":
+		return result(`[{"type":"modify","target":"input","operation":"merge","value":["` + Marker + `"]}]`), true
+	case "denyunknown":
+		return result("[" + deny + `,{"type":"explode","note":"` + Marker + `"}]`), true
+	case "goodthenbad":
+		return result(`[{"type":"message","text":"` + Marker + `"},{"type":"modify","target":"input","operation":"merge","value":{"cmd":"` + Marker +
+			`"}},{"type":"modify","target":"input","operation":"append","value":{}}]`), true
+	case "badcontinue":
+		return result(`[{"type":"flow","operation":"continue","instruction":"` + Marker + `"}]`), true
 	case "noreason":
 		return result(`[{"type":"deny","note":"` + Marker + `"}]`), true
 	case "emptyreason":
@@ -160,9 +176,9 @@ func body(o options, id string) (string, bool) {
 	case "empty":
 		return "", true
 	case "none":
-		return head + `"result":{"protocolVersion":"0.1","effects":` + effects + `}}`, true
+		return head + `"result":{"protocolVersion":` + version + `,"effects":` + effects + `}}`, true
 	}
-	return head + `"result":{"protocolVersion":"0.1","effects":` + effects + `}}`, false
+	return head + `"result":{"protocolVersion":` + version + `,"effects":` + effects + `}}`, false
 }
 
 type message struct {
@@ -286,13 +302,13 @@ func answer(o options, say func(string), id, first string, count int) {
 			return
 		}
 		if count == 2 {
-			old, _ := body(options{fault: "none", effect: "deny"}, first)
+			old, _ := body(options{fault: "none", effect: "deny", revision: o.revision}, first)
 			say(old + "\n")
 		}
 		say(s + "\n")
 	case "again": // the first answer again, as a denial, before each later one
 		if count > 1 {
-			old, _ := body(options{fault: "none", effect: "deny"}, first)
+			old, _ := body(options{fault: "none", effect: "deny", revision: o.revision}, first)
 			say(old + "\n")
 		}
 		say(s + "\n")

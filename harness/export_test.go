@@ -1,0 +1,8 @@
+package harness
+
+// SetStep makes f run between the steps of every call, in the goroutine that is there.
+// It must be set before the first call.
+func SetStep(h *Harness, f func(step string)) { h.step = f }
+
+// Closing is closed when Close has ended every call under way.
+func Closing(h *Harness) <-chan struct{} { return h.ctx.Done() }
