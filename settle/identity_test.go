@@ -77,6 +77,31 @@ func TestIdentityOutsideIJSON(t *testing.T) {
 	}
 }
 
+// Two decimals that one double stands for are two operations.
+func TestIdentityOfDecimalsBeyondADouble(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		same bool
+	}{
+		{`{"n":1.00000000000000000001}`, `{"n":1.0}`, false},
+		{`{"n":0.1000000000000000055}`, `{"n":0.1}`, false},
+		{`{"n":123456789012345678e-2}`, `{"n":123456789012345679e-2}`, false},
+		{`{"n":1e-400}`, `{"n":0}`, false},
+		{`{"n":4.9e-324}`, `{"n":5e-324}`, false},
+		{`{"n":[1.50]}`, `{"n":[1.5]}`, true},
+		{`{"n":15e-1}`, `{"n":1.5}`, true},
+		{`{"n":0.0000000000000000001}`, `{"n":1e-19}`, true},
+		{`{"n":0e-400}`, `{"n":0}`, true},
+		{`{"n":"1.00000000000000000001"}`, `{"n":"1.0000000000000000000\u0031"}`, true},
+		{`{"\"1.00000000000000000001":1}`, `{"\u00221.00000000000000000001":1}`, true},
+	} {
+		a, b := settle.Identity(shellEvent(tt.a)), settle.Identity(shellEvent(tt.b))
+		if (a == b) != tt.same {
+			t.Errorf("%s is %s, %s is %s", tt.a, a, tt.b, b)
+		}
+	}
+}
+
 func BenchmarkIdentity(b *testing.B) {
 	e := shellEvent(`{"cmd":"` + strings.Repeat("echo hello && ", 60) + `","timeout":60}`)
 	b.ReportAllocs()
