@@ -116,11 +116,19 @@ func Open(ctx context.Context, o Options) (_ *Gateway, err error) {
 	return g, nil
 }
 
+// What is remembered of answers to harnesses elsewhere. A repeat comes within seconds,
+// and a policy gives the same answer again: the memory saves work and a second record.
+const (
+	answersKept  = 1024
+	answersBytes = 2 << 20
+)
+
 // openChain makes the chain: the policy first, then what is registered.
 func (g *Gateway) openChain() error {
 	var err error
 	g.endpoint, err = backend.New(backend.HandlerFunc(g.answerHarness), backend.Options{
 		MaxConcurrent: g.opts.MaxConnections, Timeout: g.opts.PolicyTimeout, Logger: g.log,
+		Prompt: true, MemoryEntries: answersKept, MemoryBytes: answersBytes,
 		Versions: Revisions(), Manifest: BackendManifest(),
 	})
 	if err != nil {
@@ -271,7 +279,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 		}
 	})
 	g.serving.Store(true)
-	trimStartup()
+	grp.Go(func() error { return newTidier().run(run) })
 	g.log.LogAttrs(ctx, slog.LevelInfo, "serving", slog.String("socket", g.opts.Socket), slog.String("digest", g.decider.Digest()))
 	err := grp.Wait()
 	close(ended)

@@ -9,12 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// trimStartup gives back the pages of the program file that only its start needed
-// (tables and initialisers of every library), and has the kernel bring in single
-// pages from now on rather than sixteen around each. They are clean pages of a
-// file: what is needed again comes back from the page cache. Failures do not
-// matter: it stays as large as it was.
-func trimStartup() {
+// trimProgram gives back the pages of the program file: what its start needed
+// (tables and initialisers of every library), and what was brought in around pages
+// that were. They are clean pages of a file: what is needed again comes back from
+// the page cache. Failures do not matter: it stays as large as it was.
+func trimProgram() {
 	exe, err := os.Readlink("/proc/self/exe")
 	if err != nil {
 		return

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-func TestTrimStartupGivesPagesBack(t *testing.T) {
+func TestTrimProgramGivesPagesBack(t *testing.T) {
 	before := rssFileKB(t)
-	trimStartup()
+	trimProgram()
 	if after := rssFileKB(t); after >= before {
 		t.Errorf("file pages in memory: %d kB before, %d kB after", before, after)
 	}

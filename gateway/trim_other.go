@@ -2,5 +2,5 @@
 
 package gateway
 
-// trimStartup does nothing here.
-func trimStartup() {}
+// trimProgram does nothing here.
+func trimProgram() {}

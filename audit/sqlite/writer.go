@@ -20,7 +20,7 @@ const (
 	maxGroup = 512
 	// maxQueueBytes bounds the entries that wait without anybody waiting for
 	// them (audit.Batch). Past it Append waits.
-	maxQueueBytes = 16 << 20
+	maxQueueBytes = 4 << 20
 )
 
 // A request is work for the writer: an entry, or a function to run between
@@ -105,7 +105,7 @@ func (w *writer) prepare(dir string) error {
 	for _, pragma := range []string{
 		"busy_timeout = 5000", "auto_vacuum = INCREMENTAL", "journal_mode = WAL",
 		"fullfsync = 1", "checkpoint_fullfsync = 1", "journal_size_limit = 8388608",
-		"trusted_schema = 0", "cell_size_check = 1",
+		"trusted_schema = 0", "cell_size_check = 1", "cache_size = -512", // kB; entries are added at the end
 	} {
 		if err := w.c.script("PRAGMA " + pragma); err != nil {
 			return err
