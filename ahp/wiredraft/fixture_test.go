@@ -2,99 +2,12 @@ package wiredraft_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/wiredraft"
 	"github.com/holdpoint/holdpoint/internal/corpus"
 )
-
-// A fixture is one case of the public manifest.
-type fixture struct {
-	ID, Path, Binding, Schema string
-	ExpectedValid             bool
-	AggregateExpectedValid    *bool
-	ContextualExpectedValid   *bool
-	EditContext               *editContext
-}
-
-// An editContext says what the response of a contextual case answers.
-type editContext struct {
-	Event   ahp.EventType
-	Current struct{ Content, Output json.RawMessage }
-	Mode    string
-	Action  string
-}
-
-func fixtures(t testing.TB) []fixture {
-	t.Helper()
-	var m struct{ Cases []fixture }
-	if err := json.Unmarshal(corpus.File(t, "ahp-draft/fixtures/manifest.json"), &m); err != nil {
-		t.Fatal(err)
-	}
-	if len(m.Cases) != 150 {
-		t.Fatalf("%d fixtures in the manifest, want 150", len(m.Cases))
-	}
-	for i := range m.Cases {
-		c := &m.Cases[i]
-		c.Path = strings.Replace(c.Path, "fixtures/draft/", "", 1)
-		c.Schema = strings.TrimSuffix(filepath.Base(c.Schema), ".schema.json")
-	}
-	return m.Cases
-}
-
-func (c *fixture) data(t testing.TB) []byte { return corpus.File(t, "ahp-draft/fixtures/"+c.Path) }
-
-func (c *fixture) registration() bool { return c.Schema == "registration" }
-
-// valid reports whether the fixture is one valid document on its own. A case whose
-// aggregate is valid differs from its schema only in which of several it is.
-func (c *fixture) valid() bool {
-	if c.AggregateExpectedValid != nil {
-		return *c.AggregateExpectedValid
-	}
-	return c.ExpectedValid
-}
-
-// request is the request that a contextual case answers, made from its context.
-func (c *fixture) request(t testing.TB) []byte {
-	t.Helper()
-	x := c.EditContext
-	const base = `"id":"edit-1","source":"urn:example:install","time":"2027-01-02T03:04:05Z"`
-	var event, target string
-	quote := func(s string) string {
-		b, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}
-	switch x.Event {
-	case ahp.ElicitationResult:
-		result := fmt.Sprintf(`{"action":%q}`, x.Action)
-		if x.Action == "accept" && x.Mode == "form" {
-			result = fmt.Sprintf(`{"action":"accept","content":%s}`, x.Current.Content)
-		}
-		event = fmt.Sprintf(`%s,"type":"user.elicitation.result","elicitation":{"server":"s","mode":%q,"action":%q,"result":`+
-			`{"id":"p","kind":"text","mediaType":"text/plain","selection":"body","text":%s}}`, base, x.Mode, x.Action, quote(result))
-		target = "content"
-	case ahp.MessageOutbound:
-		event = fmt.Sprintf(`%s,"type":"user.message.outbound","message":{"channel":"c","messages":%s}`, base, x.Current.Content)
-		target = "content"
-	case ahp.ToolAfter:
-		event = fmt.Sprintf(`%s,"type":"tool.after","call":{"id":"c"},"tool":{"name":"n","origin":"native","input":{}},"path":"native",`+
-			`"outcome":"ok","execution":{"status":"executed"},"items":%s`, base, x.Current.Output)
-		target = "output"
-	default:
-		t.Fatalf("no request for %s", x.Event)
-	}
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"edit-1","method":"hooks/intercept","params":{"protocolVersion":"draft","event":{%s},`+
-		`"capabilities":{"effects":["modify"],"modify":{%q:{"replace":true,"merge":true}}}}}`, event, target)
-}
 
 // reasons says for each invalid fixture where the fault is and what was found there.
 var reasons = map[string][2]string{
@@ -191,11 +104,11 @@ func wantProblem(t *testing.T, probs []wiredraft.Problem, want [2]string) {
 // invalid ones refused for their own reason.
 func TestFixtures(t *testing.T) {
 	used := 0
-	for _, c := range fixtures(t) {
+	for _, c := range corpus.DraftFixtures(t) {
 		t.Run(c.ID, func(t *testing.T) {
-			data := c.data(t)
+			data := c.Data(t)
 			var err error
-			if c.registration() {
+			if c.Registration() {
 				_, _, err = wiredraft.ParseRegistration(c.Path, data, wiredraft.RegOptions{})
 			} else {
 				frame := data
@@ -204,18 +117,18 @@ func TestFixtures(t *testing.T) {
 				}
 				_, err = wiredraft.Decode(frame, wiredraft.Limits{})
 			}
-			if (err == nil) != c.valid() {
-				t.Errorf("decoding says %v, want valid=%v", err, c.valid())
+			if (err == nil) != c.Valid() {
+				t.Errorf("decoding says %v, want valid=%v", err, c.Valid())
 			}
 			probs, kind := wiredraft.Lint(c.Path, data, "", wiredraft.LintOptions{})
 			want := wiredraft.KindMessage
-			if c.registration() {
+			if c.Registration() {
 				want = wiredraft.KindRegistration
 			}
 			if kind != want {
 				t.Errorf("guessed %s, want %s", kind, want)
 			}
-			if c.valid() {
+			if c.Valid() {
 				if len(probs) > 0 {
 					t.Errorf("lint says %v", probs)
 				}
@@ -247,18 +160,18 @@ func TestUnlistedFixtures(t *testing.T) {
 // TestContextualFixtures judges responses beside the request that they answer.
 func TestContextualFixtures(t *testing.T) {
 	n := 0
-	for _, c := range fixtures(t) {
+	for _, c := range corpus.DraftFixtures(t) {
 		if c.ContextualExpectedValid == nil {
 			continue
 		}
 		n++
 		t.Run(c.ID, func(t *testing.T) {
-			request := c.request(t)
+			request := c.Request(t)
 			req, bad := wiredraft.DecodeRequest(request, wiredraft.Limits{})
 			if bad != nil {
 				t.Fatalf("the request: %v\n%s", bad, request)
 			}
-			data := c.data(t)
+			data := c.Data(t)
 			eff, f := wiredraft.DecodeResponse(data, "edit-1", req.Event.Type, &req.Capabilities, wiredraft.Limits{})
 			if f == nil {
 				f = wiredraft.CheckEffects(req.Event, eff)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/wiredraft"
+	"github.com/holdpoint/holdpoint/internal/corpus"
 )
 
 // encode writes a decoded message again.
@@ -127,12 +128,12 @@ func rawless(v any) any {
 // TestRoundTrip writes every public fixture and every changed one back.
 func TestRoundTrip(t *testing.T) {
 	n := 0
-	for _, c := range fixtures(t) {
-		if !c.valid() || c.registration() || c.Binding == "stdio-jsonl" {
+	for _, c := range corpus.DraftFixtures(t) {
+		if !c.Valid() || c.Registration() || c.Binding == "stdio-jsonl" {
 			continue
 		}
 		t.Run(c.ID, func(t *testing.T) {
-			data := c.data(t)
+			data := c.Data(t)
 			m := roundTrip(t, data)
 			if m == nil {
 				t.Fatal("refused")
@@ -244,11 +245,11 @@ func disturb(rt *rapid.T, v reflect.Value) {
 // notes a fault, the decoder refuses the text or reads another event.
 func TestEncoderAgreesWithDecoder(t *testing.T) {
 	written, refused := 0, 0
-	for _, c := range fixtures(t) {
-		if !c.valid() || c.registration() || c.Binding == "stdio-jsonl" {
+	for _, c := range corpus.DraftFixtures(t) {
+		if !c.Valid() || c.Registration() || c.Binding == "stdio-jsonl" {
 			continue
 		}
-		m, err := wiredraft.Decode(c.data(t), wiredraft.Limits{})
+		m, err := wiredraft.Decode(c.Data(t), wiredraft.Limits{})
 		if err != nil || m.Event == nil {
 			continue
 		}

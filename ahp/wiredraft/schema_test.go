@@ -64,8 +64,8 @@ func schemas(t testing.TB) map[string]*jsonschema.Schema {
 }
 
 // schemaFor names the schema that judges all documents of a fixture's kind.
-func schemaFor(c *fixture) string {
-	if c.registration() {
+func schemaFor(c *corpus.DraftFixture) string {
+	if c.Registration() {
 		return "registration"
 	}
 	return "schema.json" // the union of all messages
@@ -360,15 +360,15 @@ func TestAgreesWithSchemas(t *testing.T) {
 		_, err = wiredraft.Decode(data, wiredraft.Limits{})
 		t.Errorf("schema accepts: %v, codec accepts: %v (%v)\n%s", theirs, ours, err, data)
 	}
-	for _, c := range fixtures(t) {
+	for _, c := range corpus.DraftFixtures(t) {
 		if c.Binding == "stdio-jsonl" {
 			continue // the same documents as over HTTP
 		}
 		t.Run(c.ID, func(t *testing.T) {
 			name := schemaFor(&c)
-			data := c.data(t)
+			data := c.Data(t)
 			check(t, name, data)
-			if !c.valid() {
+			if !c.Valid() {
 				return
 			}
 			rapid.Check(t, func(rt *rapid.T) {

@@ -2,16 +2,21 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/wire01"
+	"github.com/holdpoint/holdpoint/ahp/wiredraft"
+	"github.com/holdpoint/holdpoint/gateway"
 	"github.com/holdpoint/holdpoint/policy"
 	"github.com/holdpoint/holdpoint/policy/cel"
 )
@@ -23,10 +28,18 @@ const (
 	lintMessage      = lintKind(wire01.KindMessage)
 	lintEvent        = lintKind(wire01.KindEvent)
 	lintRegistration = lintKind(wire01.KindRegistration)
+	lintManifest     = lintKind(wiredraft.KindManifest) // revision draft only
 	lintPolicy       = lintKind("policy")
 )
 
-var lintKinds = []lintKind{lintMessage, lintEvent, lintRegistration, lintPolicy}
+var lintKinds = []lintKind{lintMessage, lintEvent, lintRegistration, lintManifest, lintPolicy}
+
+// A lintRun is what the flags of lint say.
+type lintRun struct {
+	kind     lintKind
+	revision ahp.Version
+	request  []byte // nil without --request
+}
 
 // A lintReport is the --json output of lint; docs/schemas/lint.schema.json
 // describes it.
@@ -61,8 +74,8 @@ type lintProblem struct {
 
 func newLint(a *app) *cobra.Command {
 	var (
-		kind   string
-		asJSON bool
+		kind, revision, request string
+		asJSON                  bool
 	)
 	cmd := &cobra.Command{
 		Use:   "lint FILE...",
@@ -72,13 +85,19 @@ was found and what belongs there. A file that ends in .jsonl has one document on
 each line. A folder is a policy, and its files are judged together.
 
 What a file holds is guessed from its name and its outermost members, unless
---kind says it. Values of the file are not repeated in problems, except for the
-lines of policies.
+--kind says it. Its revision of AHP is the protocolVersion in it, and 0.1 where
+there is none, unless --revision says it. Values of the file are not repeated in
+problems, except for the lines of policies.
+
+With --request, each file is an answer to the request in that file, of revision
+draft: its id, its event and what it offers bind the answer. Without it an answer
+is judged by what any request could offer.
 
 Exit codes: 0 no errors (there may be warnings), 1 errors or a file that cannot
 be read, 2 wrong usage.`,
 		Example: `  holdpoint lint hooks.json
   holdpoint lint --kind message messages.jsonl
+  holdpoint lint --revision draft --request request.json response.json
   holdpoint lint ~/.config/holdpoint/policy`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: work(func(_ *cobra.Command, args []string) error {
@@ -87,7 +106,24 @@ be read, 2 wrong usage.`,
 					return err
 				}
 			}
-			report, err := a.lintAll(args, lintKind(kind))
+			run := lintRun{kind: lintKind(kind), revision: ahp.Version(revision)}
+			if revision != "" {
+				if err := oneOf("revision", run.revision, ahp.Version01, ahp.VersionDraft); err != nil {
+					return err
+				}
+			}
+			if request != "" {
+				if err := a.lintRequest(&run, request); err != nil {
+					return err
+				}
+			}
+			if run.kind == lintManifest {
+				run.revision = cmp.Or(run.revision, ahp.VersionDraft)
+				if run.revision != ahp.VersionDraft {
+					return usagef("--kind manifest: revision %s has no manifests", run.revision)
+				}
+			}
+			report, err := a.lintAll(args, &run)
 			if err != nil {
 				return err
 			}
@@ -102,19 +138,38 @@ be read, 2 wrong usage.`,
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&kind, "kind", "", "what the files hold: message, event, registration, policy (default: guessed)")
+	cmd.Flags().StringVar(&kind, "kind", "", "what the files hold: message, event, registration, manifest, policy (default: guessed)")
+	cmd.Flags().StringVar(&revision, "revision", "", "revision of AHP: 0.1, draft (default: the one that a file names, or 0.1)")
+	cmd.Flags().StringVar(&request, "request", "", "`file` with the request that the files answer")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	return cmd
 }
 
-func (a *app) lintAll(names []string, kind lintKind) (*lintReport, error) {
+// lintRequest reads the request that the files answer.
+func (a *app) lintRequest(run *lintRun, name string) error {
+	data, err := a.readInput(name)
+	if err != nil {
+		return err
+	}
+	run.revision = cmp.Or(run.revision, ahp.VersionDraft)
+	switch {
+	case run.revision != ahp.VersionDraft:
+		return usagef("--request: only with --revision draft")
+	case run.kind != "" && run.kind != lintMessage:
+		return usagef("--request: only with messages")
+	}
+	run.kind, run.request = lintMessage, data
+	return nil
+}
+
+func (a *app) lintAll(names []string, run *lintRun) (*lintReport, error) {
 	engine, err := cel.New(cel.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("policy engine: %w", err)
 	}
 	report := &lintReport{Files: []lintFile{}}
 	for _, name := range names {
-		f, err := a.lintFile(name, kind, engine)
+		f, err := a.lintFile(name, run, engine)
 		if err != nil {
 			f.Error = printable(err.Error())
 			report.Errors++
@@ -133,7 +188,8 @@ func (a *app) lintAll(names []string, kind lintKind) (*lintReport, error) {
 
 // lintFile judges one file or one policy folder. The error says why it could not
 // be read.
-func (a *app) lintFile(name string, kind lintKind, engine policy.Engine) (lintFile, error) {
+func (a *app) lintFile(name string, run *lintRun, engine policy.Engine) (lintFile, error) {
+	kind := run.kind
 	f := lintFile{File: name, Problems: []lintProblem{}}
 	if name == "-" {
 		f.File = "stdin"
@@ -166,18 +222,41 @@ func (a *app) lintFile(name string, kind lintKind, engine policy.Engine) (lintFi
 			return f, errors.New("a file of test cases, which are checked as they are run: holdpoint policy test FOLDER")
 		}
 		f.Kind = lintPolicy
+		if strings.HasSuffix(filepath.ToSlash(name), "/"+gateway.OverlayFile) || filepath.ToSlash(name) == gateway.OverlayFile {
+			f.addPolicy(policy.LintOverlay(f.File, data, o))
+			return f, nil
+		}
 		f.addPolicy(policy.Lint(f.File, data, o))
+		return f, nil
+	}
+	version := run.revision
+	if version == "" {
+		version = wiredraft.Revision(data)
+	}
+	if version == ahp.VersionDraft {
+		problems, guessed := wiredraft.Lint(f.File, data, wiredraft.Kind(kind), wiredraft.LintOptions{Request: run.request})
+		f.Kind = lintKind(guessed)
+		for _, p := range problems {
+			f.add(wire01.Problem{
+				File: p.File, Pointer: p.Pointer, Line: p.Line, Column: p.Column, Found: p.Found, Expected: p.Expected,
+				Severity: wire01.Severity(p.Severity),
+			})
+		}
 		return f, nil
 	}
 	problems, guessed := wire01.Lint(f.File, data, wire01.Kind(kind))
 	f.Kind = lintKind(guessed)
 	for _, p := range problems {
-		f.Problems = append(f.Problems, lintProblem{
-			File: p.File, Pointer: p.Pointer, Line: p.Line, Column: p.Column, Found: p.Found, Expected: p.Expected,
-			Message: "found " + p.Found + ", expected " + p.Expected, Severity: p.Severity,
-		})
+		f.add(p)
 	}
 	return f, nil
+}
+
+func (f *lintFile) add(p wire01.Problem) {
+	f.Problems = append(f.Problems, lintProblem{
+		File: p.File, Pointer: p.Pointer, Line: p.Line, Column: p.Column, Found: p.Found, Expected: p.Expected,
+		Message: "found " + p.Found + ", expected " + p.Expected, Severity: p.Severity,
+	})
 }
 
 func (f *lintFile) addPolicy(problems []*policy.Problem) {
