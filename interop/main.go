@@ -1,9 +1,11 @@
-// Command interop puts Holdpoint's Agent Hooks host under the test kit of
-// another implementation, the Python package agent-hooks-sdk, and times both:
+// Command interop runs Holdpoint against other implementations: its Agent Hooks host
+// under the test kit of the Python package agent-hooks-sdk, with both timed, and its
+// AHP backend and harness with those of the Python package agenthooksprotocol:
 //
-//	go run . -python VENV/bin/python -holdpoint PATH/holdpoint
+//	go run . -python VENV/bin/python -holdpoint PATH/holdpoint -docs ../docs/interop.md
 //
-// It fails when a vector fails, and when none ran.
+// It fails when a vector or a scenario fails, when none ran, and when the table in
+// the document is not that of the run; -update writes it.
 package main
 
 import (
@@ -36,15 +38,34 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("interop", flag.ContinueOnError)
 	fs.SetOutput(stderr)
-	python := fs.String("python", "", "interpreter of an environment that has agent-hooks-sdk[ctk]")
-	holdpoint := fs.String("holdpoint", "", "the holdpoint program")
+	python := fs.String("python", "", "interpreter of an environment that has what requirements.txt names")
+	holdpoint := fs.String("holdpoint", "", "the holdpoint program; without one only AHP is run")
 	dir := fs.String("scripts", "python", "folder of the Python scripts")
 	seconds := fs.Float64("seconds", 1, "time for each measurement; 0 measures nothing")
+	docs := fs.String("docs", "", "the document whose table is held against the run")
+	update := fs.Bool("update", false, "write the table of the document")
+	asBackend := fs.String("as-backend", "", "be a stdio backend that writes this log")
+	one := fs.Bool("one", false, "as a backend, end after one message")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	if *python == "" || *holdpoint == "" {
-		return errors.New("-python and -holdpoint are required")
+	if *asBackend != "" {
+		return runBackend(ctx, *asBackend, *one)
+	}
+	if *python == "" {
+		return errors.New("-python is required")
+	}
+	k, err := protocol(ctx, stdout, stderr, *python, *dir)
+	if err != nil {
+		return err
+	}
+	if *docs != "" {
+		if err := k.document(*docs, *update); err != nil {
+			return err
+		}
+	}
+	if *holdpoint == "" {
+		return nil // without a host there is nothing for the other kit
 	}
 	if err := kit(ctx, stdout, stderr, *python, *dir, *holdpoint); err != nil {
 		return err
