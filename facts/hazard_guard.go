@@ -102,7 +102,11 @@ func under(abs, dir string) bool {
 func hookFile(abs string) bool {
 	for _, dir := range [...]string{"/.git/hooks/", "/.husky/", "/.githooks/"} {
 		if strings.Contains(abs, dir) {
-			return !strings.HasSuffix(abs, ".sample") && !strings.HasSuffix(abs, ".md")
+			switch path.Ext(abs) {
+			case ".sample", ".md", ".off", ".bak", ".disabled", ".orig", ".old":
+				return false // git runs none of these
+			}
+			return true
 		}
 	}
 	if i := strings.Index(abs, "/.git/modules/"); i >= 0 {

@@ -364,6 +364,7 @@ func (x *inv) evalText(v value, many bool, run func(value) value) value {
 		if v.t&(tNet|tPeer|tDecoded|tInit) == 0 {
 			m.undecided(CommandDynamic, "", true, x.cmd, x.span)
 		}
+		m.renamed = true // whatever it defines
 		if v.opaque() {
 			return unknownVal(tCmd)
 		}
@@ -400,6 +401,7 @@ func (x *inv) source() value {
 			if c.t&(tNet|tPeer|tDecoded|tInit) == 0 && c.t != 0 {
 				f.m.undecided(ScriptUnknown, "", c.t&tCmd == 0, x.cmd, x.span)
 			}
+			f.m.renamed = true // whatever it defines
 			return value{}
 		}
 		return here(c)
@@ -428,6 +430,7 @@ func (x *inv) source() value {
 	if f.m.fromNet(p.Abs) {
 		f.emit(Action{Kind: NetRun, Path: p, Span: x.span, Command: x.cmd + 1})
 	}
+	f.m.renamed = true // whatever it defines
 	f.m.undecided(ScriptUnknown, v.s, !venv(p.Abs), x.cmd, x.span)
 	return value{}
 }
@@ -470,6 +473,7 @@ func (x *inv) alias() value {
 		n := map[string]string{}
 		maps.Copy(n, f.aliases)
 		n[name] = text
+		f.rename(name, x.span, false)
 		f.aliases = n
 		if a.has(tDecoded) {
 			if f.m.hidden == nil {

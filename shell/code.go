@@ -189,10 +189,43 @@ func (x *inv) inline(prog string, code value) value {
 	if (c.connected || c.listened) && c.shelled {
 		f.emit(Action{Kind: NetShell, Span: x.span, Command: x.cmd + 1})
 	}
+	if growsForEver(c.toks) {
+		f.emit(Action{Kind: Exhaust, Detail: "memory without bound", Span: x.span, Command: x.cmd + 1})
+	}
 	if c.forked && c.looped {
 		f.emit(Action{Kind: Exhaust, Detail: "processes without bound", Span: x.span, Command: x.cmd + 1})
 	}
 	return out
+}
+
+// growsForEver reports a loop that always goes on, only to make something larger:
+// nothing in the program leaves it or waits.
+func growsForEver(toks []token) bool {
+	endless, grows := false, false
+	for i, t := range toks {
+		if t.kind != tokIdent {
+			grows = grows || t.kind == tokOp && (t.s == "+=" || t.s == "<<" || t.s == "*=")
+			continue
+		}
+		switch t.s {
+		case "while", "until", "loop":
+			j := i + 1
+			for j < len(toks) && toks[j].s == "(" {
+				j++
+			}
+			if j < len(toks) {
+				switch s := toks[j].s; {
+				case t.s == "while" && (s == "True" || s == "true" || s == "1"), t.s == "until" && s == "false", t.s == "loop" && (s == "do" || s == "{"):
+					endless = true
+				}
+			}
+		case "append", "push", "extend", "concat", "unshift", "alloc", "bytearray", "malloc":
+			grows = true
+		case "break", "return", "exit", "quit", "sleep", "input", "raw_input", "gets", "recv", "read", "readline", "readlines", "accept", "wait", "await", "poll", "select", "get", "next", "last", "die", "raise", "throw", "process", "yield":
+			return false
+		}
+	}
+	return endless && grows
 }
 
 func (c *coder) peek() token {

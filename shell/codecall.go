@@ -554,13 +554,14 @@ func (c *coder) shellRun(v cval) cval {
 		c.shelled = c.shelled || c.connected || c.listened || len(strings.Fields(s.s)) <= 2
 	}
 	if !v.ok || s.opaque() {
-		if s.t&(tNet|tPeer) != 0 {
+		if s.t&tPeer != 0 || c.connected {
+			c.shelled = true // by whoever is at the other end
+			return cval{v: value{s: unknownText, t: tCmd}}
+		}
+		if s.t&tNet != 0 {
 			c.emit(Action{Kind: NetRun})
 		}
-		if s.t&tPeer != 0 || c.connected {
-			c.shelled = true
-		}
-		f.m.undecided(CommandDynamic, "", true, x.cmd, x.span)
+		f.m.undecided(CommandDynamic, "", s.t&tNet == 0, x.cmd, x.span)
 		return cval{v: value{s: unknownText, t: tCmd}}
 	}
 	x.origin(s)

@@ -215,6 +215,22 @@ func (f *frame) redirect(r *syntax.Redirect, outs *[]output, persist bool) {
 	*outs = append(*outs, output{fd: or(fd, "1"), target: target, add: add})
 }
 
+// fromFifo reports whether a value was read from a named pipe made in the text.
+func (m *machine) fromFifo(v value) bool {
+	return slices.ContainsFunc(v.src, func(i int) bool { return m.fifos[m.res.Actions[i].Path.Abs] })
+}
+
+// fifoFilled says that what shells read from named pipes is a peer's orders: that
+// is known, and no hole.
+func (m *machine) fifoFilled() {
+	for i := range m.res.Undecided {
+		u := &m.res.Undecided[i]
+		if u.Reason == ScriptUnknown && slices.Contains(m.fifoWaits, u.Command) {
+			u.Material = false
+		}
+	}
+}
+
 // sources is a list of one action.
 func (m *machine) sources(i int) []int { return append(m.s.indices.room(1), i) }
 
@@ -248,6 +264,9 @@ func (f *frame) emit(a Action) int {
 	}
 	f.complete(&a)
 	m.res.Actions = append(m.res.Actions, a)
+	if a.Kind == NetShell && len(m.fifoWaits) > 0 {
+		m.fifoFilled()
+	}
 	return len(m.res.Actions) - 1
 }
 
@@ -432,6 +451,7 @@ func (f *frame) command(c syntax.Command) value {
 			names = append(names, c.Name)
 		}
 		for _, nm := range names {
+			f.rename(nm.Value, f.span(c), forks(c.Body, nm.Value))
 			n[nm.Value] = &fn{body: c.Body, text: f.text, base: f.base, nest: f.nested}
 		}
 		f.funcs = n
@@ -464,42 +484,56 @@ func (f *frame) command(c syntax.Command) value {
 
 // spine gives the statements of a chain of one kind without recursion, since a
 // chain may be as long as the text.
-func spine(c *syntax.BinaryCmd, pipe bool, stmts []*syntax.Stmt) []*syntax.Stmt {
+func spine(c *syntax.BinaryCmd, pipe bool, stmts []*syntax.Stmt, ops []syntax.BinCmdOperator) ([]*syntax.Stmt, []syntax.BinCmdOperator) {
 	isPipe := func(op syntax.BinCmdOperator) bool { return op == syntax.Pipe || op == syntax.PipeAll }
-	var buf [8]*syntax.Stmt
-	stack := append(buf[:0], c.Y, c.X)
+	type item struct {
+		s  *syntax.Stmt
+		op syntax.BinCmdOperator // in front of it; 0 for the first
+	}
+	var buf [8]item
+	stack := append(buf[:0], item{c.Y, c.Op}, item{c.X, 0})
 	for len(stack) > 0 {
-		s := stack[len(stack)-1]
+		it := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		if b, ok := s.Cmd.(*syntax.BinaryCmd); ok && isPipe(b.Op) == pipe && len(s.Redirs) == 0 && !s.Background {
-			stack = append(stack, b.Y, b.X)
+		if b, ok := it.s.Cmd.(*syntax.BinaryCmd); ok && isPipe(b.Op) == pipe && len(it.s.Redirs) == 0 && !it.s.Background && !it.s.Negated {
+			stack = append(stack, item{b.Y, b.Op}, item{b.X, it.op})
 			continue
 		}
-		stmts = append(stmts, s)
+		stmts, ops = append(stmts, it.s), append(ops, it.op)
 	}
-	return stmts
+	return stmts, ops
 }
 
 func (f *frame) binaryCmd(c *syntax.BinaryCmd) value {
 	if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
 		var buf [8]*syntax.Stmt
-		return f.pipeline(spine(c, true, buf[:0]))
+		stmts, _ := spine(c, true, buf[:0], nil)
+		return f.pipeline(stmts)
 	}
 	var buf [8]*syntax.Stmt
-	stmts := spine(c, false, buf[:0])
+	var opBuf [8]syntax.BinCmdOperator
+	stmts, ops := spine(c, false, buf[:0], opBuf[:0])
 	var out value
+	holds, known := false, false // the status of the chain so far
 	for i, s := range stmts {
 		if f.m.stop {
 			break
 		}
 		if i == 0 {
 			out = concat(out, f.stmt(s))
+			holds, known = f.constant(s)
 			continue
+		}
+		if known && holds == (ops[i] == syntax.OrStmt) {
+			continue // never reached; what decided still does
 		}
 		before := f.vars
 		f.shared = true
 		out = concat(out, f.stmt(s))
 		f.merge(before, nil)
+		if known {
+			holds, known = f.constant(s)
+		}
 	}
 	return out
 }
@@ -573,6 +607,14 @@ func (f *frame) ifClause(c *syntax.IfClause) value {
 	f.shared = true
 	if c.ThenPos.IsValid() || len(c.Cond) > 0 {
 		out = concat(out, f.block(c.Cond))
+		if holds, known := f.alwaysOf(c.Cond); known && holds {
+			return concat(out, f.block(c.Then))
+		} else if known {
+			if c.Else != nil {
+				out = concat(out, f.ifClause(c.Else))
+			}
+			return out
+		}
 	}
 	g := f.fork()
 	out = concat(out, g.block(c.Then))
@@ -644,6 +686,9 @@ func (f *frame) whileClause(c *syntax.WhileClause) value {
 		}
 	}
 	out = concat(out, g.block(c.Cond))
+	if holds, known := f.alwaysOf(c.Cond); known && holds == c.Until {
+		return out
+	}
 	out = concat(out, g.block(c.Do))
 	if endless && len(out.s) > 0 {
 		out.t |= tEndless

@@ -704,6 +704,7 @@ func (m *machine) putFile(abs string, v value) {
 		return
 	}
 	m.files[abs] = v
+	delete(m.built, abs)
 }
 
 func isParam(p syntax.WordPart) bool { _, ok := p.(*syntax.ParamExp); return ok }

@@ -77,6 +77,10 @@ func (x *inv) git() value {
 			}
 			return lit(f.cwd + "\n")
 		}
+	case "bundle create", "format-patch":
+		if len(p.pos) > 0 && p.pos[0].s == "-" || p.given("--stdout") {
+			out.t |= tFile // the repository itself comes out
+		}
 	case "config", "config set", "config unset":
 		x.gitConfigCommand(sub, aliases)
 	case "push":
@@ -91,6 +95,9 @@ func (x *inv) git() value {
 			m.gitRemotes[p.pos[0].s] = !loopback(hostOf(p.pos[1].s)) && !strings.HasPrefix(p.pos[1].s, "/")
 		}
 	case "show", "cat-file", "archive", "diff", "log", "blame", "annotate", "grep", "whatchanged":
+		if sub == "archive" && !p.given("-o") {
+			out.t |= tFile
+		}
 		for i, v := range p.pos {
 			_, file, ok := strings.Cut(v.s, ":")
 			switch {

@@ -97,6 +97,7 @@ func (x *inv) dispatch() value {
 		}
 	}
 	x.envPrograms()
+	x.envPeers()
 	x.in = f.in
 	if !x.noFunc && !slashed {
 		if d, ok := f.funcs[x.name]; ok {
@@ -180,6 +181,29 @@ func (x *inv) run() value {
 		return x.localProgram(v)
 	}
 	return x.unknownProgram()
+}
+
+// compiles notes the program that a compiler makes of the project's sources: to run
+// it is as routine as to run its tests. With sources from the same text it is not.
+func (x *inv) compiles() {
+	switch x.name {
+	case "go", "gcc", "g++", "cc", "c++", "clang", "clang++", "rustc", "swiftc", "ghc", "nim", "zig":
+	default:
+		return
+	}
+	m, o := x.f.m, x.p.flag("-o")
+	if o == nil || !o.has || len(m.files) > 1 || len(m.netDirs) > 0 {
+		return
+	}
+	p := x.f.resolve(o.val)
+	if _, own := m.files[p.Abs]; len(m.files) == 1 && !own || p.Place != PlaceWorkspace || p.Unresolved || p.Glob {
+		return
+	}
+	if m.built == nil {
+		m.built = map[string]bool{}
+	}
+	m.built[p.Abs] = true
+	delete(m.files, p.Abs)
 }
 
 func systemBin(s string) bool {
@@ -388,8 +412,9 @@ func (x *inv) localProgram(v value) value {
 		f.m.undecided(TargetOpaque, baseName(v.s), false, x.cmd, x.span)
 		return unknownVal(tCmd)
 	}
-	f.m.undecided(ScriptUnknown, baseName(v.s), true, x.cmd, x.span)
-	if f.m.fromNet(p.Abs) {
+	fetched := f.m.fromNet(p.Abs)
+	f.m.undecided(ScriptUnknown, baseName(v.s), !fetched && !f.m.built[p.Abs], x.cmd, x.span)
+	if fetched {
 		f.emit(Action{Kind: NetRun, Path: p, Span: x.span, Command: x.cmd + 1})
 	}
 	return unknownVal(tCmd)
@@ -554,7 +579,7 @@ func (x *inv) runSpec() value {
 		}
 		for i := range s.routine {
 			if x.holds(s.routine[i].cond) {
-				m.undecided(TargetOpaque, x.name+" "+s.routine[i].detail, false, x.cmd, x.span)
+				m.undecided(TargetOpaque, x.name+" "+s.routine[i].detail, s.routine[i].detail == "migrations" && !x.dry && x.namesProduction(), x.cmd, x.span)
 			}
 		}
 	}
@@ -574,6 +599,7 @@ func (x *inv) runSpec() value {
 		y := &inv{f: f.under(x.name), args: p.pos, span: x.span, noFunc: true}
 		return y.dispatch()
 	}
+	x.compiles()
 	out := value{s: unknownText, t: tCmd}
 	switch {
 	case x.name == "date" || x.name == "uuidgen" || x.name == "seq":

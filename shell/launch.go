@@ -106,6 +106,9 @@ func (x *inv) shell() value {
 		}
 		if c.has(tFile) && c.opaque() && c.t&(tNet|tPeer|tDecoded) == 0 {
 			m.undecided(ScriptUnknown, "", true, x.cmd, x.span)
+			if m.fromFifo(c) {
+				m.fifoWaits = append(m.fifoWaits, x.cmd)
+			}
 			out.t |= tShell
 			return out
 		}
@@ -457,7 +460,7 @@ func (x *inv) ssh() value {
 		f.emit(Action{Kind: NetUpload, Host: host, Span: x.span, Command: x.cmd + 1})
 	}
 	out := g.run(v, ViaRemote, nil)
-	out.t |= tCmd
+	out.t |= tCmd | tNet // from another machine
 	out.t &^= tFile
 	return out
 }
@@ -713,7 +716,6 @@ func (x *inv) find() value {
 		}
 	}
 	_ = first
-	_ = maxdepth0
 	_ = typeFile
 	if strings.Contains(pattern, ".git") && !strings.HasPrefix(pattern, "*.git") && pattern != ".gitignore" && pattern != ".gitkeep" && pattern != ".gitattributes" && pattern != ".github" {
 		dotgit = true
@@ -739,6 +741,10 @@ func (x *inv) find() value {
 	}
 	found := func(st value) value {
 		v := st
+		if maxdepth0 {
+			v.t |= tNames
+			return v // the start alone
+		}
 		base := strings.TrimSuffix(st.s, "/")
 		switch {
 		case pattern != "" && !hasGlob(activate(pattern)):

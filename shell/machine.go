@@ -33,7 +33,11 @@ type machine struct {
 	fifos      map[string]bool  // named pipes made in the text
 	gitAliases map[string]string
 	gitRemotes map[string]bool
-	win        bool // paths are those of Windows
+	moved      []moved         // files and folders moved in the text
+	built      map[string]bool // programs that a compiler made in the text from the project
+	fifoWaits  []int           // holes in Result.Undecided that are scripts from named pipes
+	renamed    bool            // true, false or : may mean something else
+	win        bool            // paths are those of Windows
 	given      givenOptions
 	added      *added // by entries that extend the table
 }
@@ -193,6 +197,7 @@ func (f *frame) runText(text string) value {
 	if strings.Contains(text, "\r\n") {
 		text = strings.ReplaceAll(text, "\r\n", "\n")
 	}
+	m.renamed = m.renamed || mayRename(text)
 	if !nestingOK(text) {
 		m.breach("depth", f.base)
 		return value{}

@@ -322,6 +322,9 @@ func (x *inv) copyMove() value {
 			}
 		}
 		x.writes(t, c)
+		if x.name == "mv" || x.name == "gmv" {
+			m.moves(f.resolveEntry(v), f.resolve(t))
+		}
 		if p.given("-b", "-S") {
 			f.emit(Action{Kind: FileWrite, Path: f.resolve(t.with(t.s + "~")), Detail: "backup", Span: t.span, Command: at})
 		}
@@ -330,6 +333,43 @@ func (x *inv) copyMove() value {
 		f.emit(Action{Kind: FileMode, Path: dst, Mode: plain(fl.val.s), Span: x.span, Command: at})
 	}
 	return value{}
+}
+
+// moved is something that stands elsewhere now.
+type moved struct {
+	from Path
+	to   string
+}
+
+const maxMoved = 64
+
+// moves notes that from is called to from here on.
+func (m *machine) moves(from, to Path) {
+	if from.Unresolved || to.Unresolved || from.Glob || to.Glob || len(m.moved) >= maxMoved {
+		return
+	}
+	for i := range m.moved {
+		if m.moved[i].to == from.Abs {
+			m.moved[i].to = to.Abs // on its way further
+			return
+		}
+	}
+	m.moved = append(m.moved, moved{from, to.Abs})
+}
+
+// deletesMoved adds to the deletion of p what was moved there before: it is lost
+// as well, whatever it is called now.
+func (x *inv) deletesMoved(p Path, tree bool, at Span) {
+	m := x.f.m
+	name := p.Abs
+	if p.Glob {
+		name = strings.TrimSuffix(name, "/*")
+	}
+	for _, mv := range m.moved {
+		if _, ok := below(mv.to, name); ok {
+			x.f.emit(Action{Kind: FileDelete, Path: mv.from, Recursive: tree || p.Glob, Span: at, Command: x.cmd + 1})
+		}
+	}
 }
 
 func wellKnownDir(abs string) bool {
@@ -806,6 +846,9 @@ scan:
 		code.s = code.text()
 		if code.has(tSubst) && code.t&(tNet|tPeer) != 0 {
 			f.emit(Action{Kind: NetRun, Span: x.span, Command: x.cmd + 1})
+			if code.opaque() {
+				return unknownVal(tCmd) // what runs is known to be unknown
+			}
 			code.t &^= tNet | tPeer
 		}
 		if lang == "js" && inplace {
@@ -922,6 +965,14 @@ func rewriting(lang, code string, in value) (string, bool) {
 func (x *inv) otherInterpreter(args []value) value {
 	f, m := x.f, x.f.m
 	switch x.name {
+	case "swift":
+		if len(args) > 0 {
+			switch args[0].s {
+			case "build", "test", "run", "package":
+				m.undecided(TargetOpaque, "swift "+args[0].s, false, x.cmd, x.span)
+				return unknownVal(tCmd)
+			}
+		}
 	case "osascript":
 		for _, a := range args {
 			s := a.text()

@@ -288,7 +288,13 @@ func (x *inv) ormTask(name string, pos []value) {
 			}
 		}
 	}
-	m.undecided(TargetOpaque, x.name+" "+plain(name), riskyTarget(name) && !dry, x.cmd, x.span)
+	risky := riskyTarget(name) && !dry
+	switch name {
+	case "db:migrate", "migrate", "ecto.migrate", "doctrine:migrations:migrate", "db:prepare", "db:create", "db:version":
+		// Forward, on the database that one develops with, it is routine.
+		risky = risky && x.namesProduction()
+	}
+	m.undecided(TargetOpaque, x.name+" "+plain(name), risky, x.cmd, x.span)
 }
 
 // makeText runs the recipes of the wanted targets of a makefile, or of all when
@@ -426,6 +432,12 @@ func (x *inv) packageManager(sub string) {
 				f.emit(Action{Kind: HookBypass, Detail: "the hook tool is removed", Span: x.span, Command: x.cmd + 1})
 			}
 		}
+	case "config get":
+		for _, v := range pos {
+			if l := strings.ToLower(v.s); strings.Contains(l, "_auth") || strings.Contains(l, "_password") || strings.HasSuffix(l, "token") {
+				f.emit(Action{Kind: SecretReveal, Name: "a registry credential", Span: x.span, Command: x.cmd + 1})
+			}
+		}
 	case "config set":
 		for _, v := range pos {
 			k, val, ok := strings.Cut(v.s, "=")
@@ -492,6 +504,15 @@ func (x *inv) runPackage(pos []value) {
 	if handler(bare) != nil || x.f.m.knows(bare) {
 		y := &inv{f: f.under(x.name), args: append([]value{pos[0].with(bare)}, pos[1:]...), span: x.span, noFunc: true}
 		y.dispatch()
+		return
+	}
+	if strings.Contains(name, "://") || strings.HasPrefix(name, "git+") || strings.HasPrefix(name, "github:") || strings.HasPrefix(name, "gist:") {
+		// Not even a registry stands between.
+		f.emit(Action{Kind: NetRun, URL: plain(name), Span: x.span, Command: x.cmd + 1})
+		return
+	}
+	if strings.HasPrefix(baseName(bare), "create-") {
+		m.undecided(TargetOpaque, x.name+" "+bare, false, x.cmd, x.span) // makes a new project
 		return
 	}
 	switch baseName(bare) {

@@ -166,8 +166,10 @@ func (x *inv) deletes(v value, tree bool) {
 	if x.dry {
 		return
 	}
+	x.deletesMoved(p, tree, v.span)
 	if p.Unresolved {
-		f.m.undecided(PathUnresolved, v.s, tree, x.cmd, v.span)
+		// Where the known part of the name lies outside it is a hazard already.
+		f.m.undecided(PathUnresolved, v.s, tree && p.Place != PlaceOutside && p.Place != PlaceAbove && !(p.Place == PlaceTemp && v.has(tNames)), x.cmd, v.span)
 	} else if tree && p.Slash && p.Place == PlaceWorkspace && !p.Glob && f.m.opts.FS == nil && symlinkName(p.Rel) {
 		// With a slash at the end a link is followed, and nobody looked whether
 		// this one is a link.
@@ -242,10 +244,11 @@ func (x *inv) execFile(v value) {
 		x.runContent(x.in)
 		return
 	}
-	if f.m.fromNet(p.Abs) {
+	fetched := f.m.fromNet(p.Abs)
+	if fetched {
 		f.emit(Action{Kind: NetRun, Path: p, Span: x.span, Command: x.cmd + 1})
 	}
-	f.m.undecided(ScriptUnknown, v.s, true, x.cmd, x.span)
+	f.m.undecided(ScriptUnknown, v.s, !fetched, x.cmd, x.span)
 }
 
 // runContent runs text that came through a pipe, a file or a substitution, in

@@ -110,8 +110,19 @@ func (x *inv) sqlFile(v value) {
 	x.sql(c)
 }
 
+// memoryOnly reports statements on a database that is gone when the program ends.
+func (x *inv) memoryOnly(s string) bool {
+	low := strings.ToLower(s)
+	return x.p != nil && len(x.p.pos) > 0 && x.p.pos[0].s == ":memory:" && clean(s) &&
+		!strings.Contains(low, "attach") && !strings.HasPrefix(low, ".") && !strings.Contains(low, "\n.") && !strings.Contains(low, "\n\t.") && !strings.Contains(low, " .") &&
+		!strings.Contains(low, "load_extension") && !strings.Contains(low, "writefile") && !strings.Contains(low, "readfile") && !strings.Contains(low, "edit(")
+}
+
 func (x *inv) sqlite(v value) {
 	f := x.f
+	if x.memoryOnly(v.s) {
+		return
+	}
 	for l := range strings.SplitSeq(v.s, "\n") {
 		l = strings.TrimSpace(l)
 		if strings.HasPrefix(l, ".") {

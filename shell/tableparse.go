@@ -346,7 +346,7 @@ func (p *tableParser) sub(word tableWord, args []tableWord, indent int) {
 	}
 	for _, t := range args {
 		s.names = append(s.names, t.text)
-		if p.use != useEmbedded && up.subs[t.text] != nil {
+		if up.subs[t.text] != nil {
 			p.fail(t.off, shown(t.text)+" again", "each subcommand once")
 		}
 		up.subs[t.text] = s

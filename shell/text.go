@@ -268,7 +268,9 @@ func (x *inv) emulate(base value, out *value) (string, bool) {
 		if (x.name == "gpg" || x.name == "gpg2" || x.name == "age") && !p.given("-d", "--decrypt") {
 			return "", false
 		}
-		out.t |= tDecoded
+		if x.in.t&tNet == 0 || x.name == "uudecode" || strings.HasPrefix(x.name, "gpg") || x.name == "age" {
+			out.t |= tDecoded // else packed for the way, which is no disguise
+		}
 		if known {
 			if zr, err := gzip.NewReader(bytes.NewReader([]byte(s))); err == nil {
 				if d, err := io.ReadAll(io.LimitReader(zr, maxEmulated)); err == nil {
