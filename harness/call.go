@@ -66,12 +66,17 @@ func (h *Harness) Begin(ctx context.Context, ev *ahp.Event) *Call { return h.beg
 // begin begins a call whose caller checks the effective event as well.
 func (h *Harness) begin(ctx context.Context, ev *ahp.Event, check func(*ahp.Event) error) *Call {
 	now := timeNow()
-	c := &Call{h: h, began: now, budgetEnd: now.Add(h.opts.Budget)}
+	var c *Call
+	if h.draft != nil {
+		x := &callDraft{d: draftCall{check: check}}
+		c = &x.Call
+		c.d = &x.d
+	} else {
+		c = new(Call)
+	}
+	c.h, c.began, c.budgetEnd = h, now, now.Add(h.opts.Budget)
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.pending.Store(1)
-	if h.draft != nil {
-		c.d = &draftCall{check: check}
-	}
 	if ev == nil {
 		c.refusal, c.err = ahp.FailEvent, ErrEvent
 		c.complete()

@@ -26,15 +26,25 @@ type draftCall struct {
 	offer *ahp.Capabilities // of the hop under way
 	shown *ahp.Event        // the same
 	views []shownView
-	dirty bool // a carrier may still be reading the frame
-	buf   *[]byte
+	first [1]shownView // memory of views
+	dirty bool         // a carrier may still be reading the frame
+	buf   *[]byte      // memory of frames
 }
 
-// A shownView is the view that one kind of lens has of one effective event.
+// A shownView is the view that one kind of lens has of one effective event, and its
+// text, which is encoded once however many subscriptions get it.
 type shownView struct {
 	key  int
 	from *ahp.Event
 	view
+	text []byte  // nil before the first need
+	pool *[]byte // where the text's memory came from; nil when it is not to be used again
+}
+
+// A callDraft is a call of revision draft and its part in one piece of memory.
+type callDraft struct {
+	Call
+	d draftCall
 }
 
 // A failedHop is a failure that hook.failure tells about.
@@ -110,7 +120,8 @@ func (c *Call) askDraft(s *sub) {
 	hop := &c.hops[len(c.hops)-1]
 
 	c.effects = nil
-	v := d.view(s)
+	x := d.view(s)
+	v := x.view
 	d.shown, d.offer = v.ev, offerFor(d.host, v)
 	h.at("viewed")
 	var f *ahp.Failure
@@ -118,7 +129,7 @@ func (c *Call) askDraft(s *sub) {
 	var unsayable error
 	if v.missing {
 		f = &ahp.Failure{Class: ahp.FailContent, Err: errNoBody} // D-SEL-6
-	} else if frame, unsayable = c.questionDraft(s); unsayable != nil {
+	} else if frame, unsayable = c.questionDraft(s, x); unsayable != nil {
 		f = &ahp.Failure{Class: ahp.FailEvent, Err: unsayable}
 	}
 	h.at("send")
@@ -209,17 +220,41 @@ func (c *Call) interrupted(s *sub, hop *settle.Hop, class ahp.FailureClass, f *a
 func (c *Call) past(now time.Time) bool { return c.ctx.Err() != nil || !now.Before(c.budgetEnd) }
 
 // view is what s is shown of the effective event. Subscriptions with equal lenses
-// share it.
-func (d *draftCall) view(s *sub) view {
+// share it. The pointer holds until the next view is made.
+func (d *draftCall) view(s *sub) *shownView {
 	ev := d.b.Event()
+	if x := d.seen(s.lens.key, ev); x != nil {
+		return x
+	}
+	if d.views == nil {
+		d.views = d.first[:0]
+	}
+	d.views = append(d.views, shownView{key: s.lens.key, from: ev, view: s.lens.view(ev)})
+	return &d.views[len(d.views)-1]
+}
+
+func (d *draftCall) seen(key int, ev *ahp.Event) *shownView {
 	for i := range d.views {
-		if x := &d.views[i]; x.key == s.lens.key && x.from == ev {
-			return x.view
+		if x := &d.views[i]; x.key == key && x.from == ev {
+			return x
 		}
 	}
-	v := s.lens.view(ev)
-	d.views = append(d.views, shownView{s.lens.key, ev, v})
-	return v
+	return nil
+}
+
+// encode makes the view's text, unless it is there.
+func (c *Call) encode(x *shownView) error {
+	if x.text != nil {
+		return nil
+	}
+	c.h.at("encode")
+	x.pool = framePool.Get().(*[]byte)
+	b, err := wiredraft.AppendEventText((*x.pool)[:0], x.ev)
+	if err != nil {
+		return err
+	}
+	*x.pool, x.text = b, b
+	return nil
 }
 
 // acceptDraft reads an answer, which is untrusted whoever sent it (D-SEC-1).
@@ -239,8 +274,15 @@ func (c *Call) acceptDraft(answer []byte) *ahp.Failure {
 
 // questionDraft returns the request frame for one interceptor: its view, its offer,
 // and from the second one on what the chain has accepted so far (D-STATE-3).
-func (c *Call) questionDraft(s *sub) ([]byte, error) {
+func (c *Call) questionDraft(s *sub, x *shownView) ([]byte, error) {
 	d := c.d
+	// One receiver in all: its event is encoded into the frame, not beside it.
+	alone := len(d.asks) == 1 && len(d.route.watch) == 0
+	if !alone {
+		if err := c.encode(x); err != nil {
+			return nil, err
+		}
+	}
 	var state *ahp.State
 	if d.called > 1 {
 		state = d.b.StateAs(s.lens.value)
@@ -251,8 +293,16 @@ func (c *Call) questionDraft(s *sub) ([]byte, error) {
 			d.buf = framePool.Get().(*[]byte)
 		}
 		dst = (*d.buf)[:0]
+	} else if !alone {
+		dst = make([]byte, 0, len(x.text)+512)
 	}
-	b, err := wiredraft.AppendIntercept(dst, d.shown, d.offer, state, nil)
+	var b []byte
+	var err error
+	if alone {
+		b, err = wiredraft.AppendIntercept(dst, d.shown, d.offer, state, nil)
+	} else {
+		b, err = wiredraft.AppendInterceptText(dst, c.ev.ID, c.ev.Type, x.text, d.offer, state)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -260,19 +310,29 @@ func (c *Call) questionDraft(s *sub) ([]byte, error) {
 		return nil, fmt.Errorf("the encoded event has %d bytes, at most %d are allowed", len(b), c.h.opts.MaxEventBytes)
 	}
 	b = append(b, '\n') // behind the frame, where a stdio carrier finds it
-	if dst != nil {
+	if c.h.pooled && !d.dirty {
 		*d.buf = b
 	}
 	return b[:len(b)-1], nil
 }
 
-// recycleDraft gives the frame back, unless somebody may still be reading it.
+// recycleDraft gives memory back that nobody can still be reading: after a failure a
+// carrier might, and notices keep the texts that they need.
 func (d *draftCall) recycleDraft() {
-	if d.buf == nil {
-		return
-	}
-	if !d.dirty && cap(*d.buf) <= 64<<10 {
-		framePool.Put(d.buf)
+	if d.buf != nil && !d.dirty {
+		recycleFrame(d.buf)
 	}
 	d.buf = nil
+	for i := range d.views {
+		if x := &d.views[i]; x.pool != nil {
+			recycleFrame(x.pool)
+			x.pool, x.text = nil, nil
+		}
+	}
+}
+
+func recycleFrame(b *[]byte) {
+	if cap(*b) <= 64<<10 {
+		framePool.Put(b)
+	}
 }

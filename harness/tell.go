@@ -17,6 +17,7 @@ type notice struct {
 	h    *Harness
 	ev   *ahp.Event
 	lens *lens
+	text []byte // of the view, where it was encoded for a question; else nil
 
 	once  sync.Once
 	frame []byte
@@ -32,7 +33,13 @@ func (n *notice) bytes() ([]byte, error) {
 				n.frame, n.err = nil, errPanic
 			}
 		}()
-		b, err := wiredraft.AppendObserve(nil, n.lens.view(n.ev).ev)
+		var b []byte
+		var err error
+		if n.text != nil {
+			b = wiredraft.AppendObserveText(make([]byte, 0, len(n.text)+96), n.text)
+		} else {
+			b, err = wiredraft.AppendObserve(nil, n.lens.view(n.ev).ev)
+		}
 		if err == nil && len(b) > n.h.opts.MaxEventBytes {
 			err = ErrEvent
 		}
@@ -53,7 +60,7 @@ type addressed struct {
 // interruption nothing is started (D-INT-3).
 func (c *Call) tellDraft(s settle.Settlement) {
 	h, d := c.h, c.d
-	d.recycleDraft()
+	defer d.recycleDraft() // what a notice needs is no longer ours by then
 	if d.route == nil || s.State == settle.Interrupted {
 		return
 	}
@@ -61,12 +68,12 @@ func (c *Call) tellDraft(s settle.Settlement) {
 	watch := d.route.match(d.route.watch, &c.ev)
 	uncalled := d.asks[d.called:]
 	if ev := d.b.Event(); ev != nil { // accepted effective content, and nothing else (D-OBS-2)
-		all = h.address(all, ev, uncalled, "")
-		all = h.address(all, ev, watch, "")
+		all = c.address(all, ev, uncalled, "")
+		all = c.address(all, ev, watch, "")
 	}
 	if r := h.draft.routes[ahp.HookFailure]; r != nil && len(r.watch) > 0 {
 		for _, f := range d.failed {
-			all = h.address(all, c.failureEvent(f), r.watch, f.backend) // D-PAY-5
+			all = c.address(all, c.failureEvent(f), r.watch, f.backend) // D-PAY-5
 		}
 	}
 	if len(all) == 0 {
@@ -95,7 +102,7 @@ func (c *Call) tellDraft(s settle.Settlement) {
 
 // address adds a notice of ev for each of subs, one for each kind of lens. A backend
 // gets nothing about its own failure.
-func (h *Harness) address(all []addressed, ev *ahp.Event, subs []*sub, not string) []addressed {
+func (c *Call) address(all []addressed, ev *ahp.Event, subs []*sub, not string) []addressed {
 	for _, s := range subs {
 		if s.b.id == not {
 			continue
@@ -108,7 +115,10 @@ func (h *Harness) address(all []addressed, ev *ahp.Event, subs []*sub, not strin
 			}
 		}
 		if msg == nil {
-			msg = &notice{h: h, ev: ev, lens: &s.lens}
+			msg = &notice{h: c.h, ev: ev, lens: &s.lens}
+			if x := c.d.seen(s.lens.key, ev); x != nil && x.text != nil {
+				msg.text, x.pool = x.text, nil
+			}
 		}
 		all = append(all, addressed{s.b, msg})
 	}

@@ -58,9 +58,9 @@ func main() {
 			fmt.Println(f)
 		}
 	case quick && overHTTP:
-		serveQuickHTTP(quickAnswer)
+		serveQuickHTTP(quickAnswer(o))
 	case quick:
-		serveQuick(quickAnswer)
+		serveQuick(quickAnswer(o))
 	case echo && overHTTP:
 		serveQuickHTTP(giveBack)
 	case echo:

@@ -10,9 +10,14 @@ import (
 	"os"
 )
 
-// quickAnswer appends the answer to message. It finds the id by its place, which
+// quickAnswer returns what appends the answer to a message. It finds the id by its place, which
 // is fit for a benchmark only.
-func quickAnswer(dst, message []byte) []byte {
+func quickAnswer(o options) func(dst, message []byte) []byte {
+	tail := `,"result":{"protocolVersion":"` + o.revision + `","effects":[]}}`
+	return func(dst, message []byte) []byte { return answerByPlace(dst, message, tail) }
+}
+
+func answerByPlace(dst, message []byte, tail string) []byte {
 	const key = `"id":`
 	_, id, ok := bytes.Cut(message, []byte(key))
 	if !ok {
@@ -21,7 +26,7 @@ func quickAnswer(dst, message []byte) []byte {
 	id = id[:1+bytes.IndexByte(id[1:], '"')+1]
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	dst = append(dst, id...)
-	return append(dst, `,"result":{"protocolVersion":"0.1","effects":[]}}`...)
+	return append(dst, tail...)
 }
 
 func giveBack(dst, message []byte) []byte { return append(dst, message...) }
