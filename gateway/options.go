@@ -120,8 +120,8 @@ func (o Options) complete() (Options, error) {
 			bad("AHP socket: it is the hook socket")
 		}
 	}
-	if o.PolicyTimeout <= 0 || o.PolicyTimeout%time.Millisecond != 0 {
-		bad("policy timeout: %v, expected a positive number of whole milliseconds", o.PolicyTimeout)
+	if o.PolicyTimeout <= 0 || o.PolicyTimeout%time.Millisecond != 0 || o.PolicyTimeout > MaxBudget {
+		bad("policy timeout: %v, expected a positive number of whole milliseconds, at most %v", o.PolicyTimeout, MaxBudget)
 	}
 	if !o.FailurePolicy.Known() {
 		bad("failure policy: expected %s or %s; there is no default", ahp.FailOpen, ahp.FailClosed)

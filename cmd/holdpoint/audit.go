@@ -37,7 +37,7 @@ payload.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().StringVar(&dir, "audit-dir", "", "`folder` of the audit log (default: audit in your state folder)")
-	cmd.AddCommand(newAuditTail(a, &dir), newAuditQuery(a, &dir), newAuditVerify(a, &dir), newAuditCheckpoint(a, &dir))
+	cmd.AddCommand(newAuditTail(a, &dir), newAuditQuery(a, &dir), newAuditExplain(a, &dir), newAuditVerify(a, &dir), newAuditCheckpoint(a, &dir))
 	return cmd
 }
 
@@ -76,7 +76,7 @@ func (s *selection) register(cmd *cobra.Command) {
 	f.StringVar(&s.session, "session", "", "records of this session `id`")
 	f.StringVar(&s.agent, "agent", "", "records of this `agent`")
 	f.StringVar(&s.tool, "tool", "", "records of this tool `name`")
-	f.StringVar(&s.decision, "decision", "", "records with this `decision`: proceed, denied; of fallbacks refused, opened, passed")
+	f.StringVar(&s.decision, "decision", "", "records with this `decision`: proceed, denied, ask, supplied, stopped, interrupted; of fallbacks refused, opened, passed")
 	f.StringVar(&s.code, "code", "", "records with this `code`, of the denial or of a hazard")
 	f.StringVar(&s.rule, "rule", "", "records in which this `rule` fired")
 	f.StringVar(&s.flag, "flag", "", "records with this `flag`, such as failed-open or synthetic")
@@ -100,7 +100,7 @@ func (s *selection) filter() (audit.Filter, error) {
 		f.Kinds = append(f.Kinds, audit.Kind(k))
 	}
 	if s.decision != "" {
-		if err := oneOf("decision", s.decision, "proceed", "denied", "refused", "opened", "passed"); err != nil {
+		if err := oneOf("decision", s.decision, "proceed", "denied", "ask", "supplied", "stopped", "interrupted", "refused", "opened", "passed"); err != nil {
 			return f, err
 		}
 	}

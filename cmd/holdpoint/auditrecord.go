@@ -56,7 +56,7 @@ func (a *app) record(r *audit.Record, asJSON bool) error {
 	return a.emit(&p)
 }
 
-// recordLine is time, agent, tool, outcome, duration, and by whom and why.
+// recordLine is number, time, agent, tool, outcome, duration, and by whom and why.
 func (a *app) recordLine(r *audit.Record) string {
 	outcome, st, took, why := describe(r)
 	who := cmp.Or(r.Agent, "-")
@@ -64,7 +64,7 @@ func (a *app) recordLine(r *audit.Record) string {
 	if r.Tool == "" && r.Event != "" {
 		what += " " + r.Event
 	}
-	line := fmt.Sprintf("%s  %-11s  %-16s  %s  %8s", r.Time.Local().Format("2006-01-02 15:04:05.000"),
+	line := fmt.Sprintf("%6d  %s  %-11s  %-16s  %s  %8s", r.ID, r.Time.Local().Format("2006-01-02 15:04:05.000"),
 		printable(cut(who, 24)), printable(cut(what, 40)), a.paint(st, fmt.Sprintf("%-9s", printable(outcome))), took)
 	if why != "" {
 		line += "  " + printable(cut(why, 400))
@@ -81,7 +81,11 @@ func describe(r *audit.Record) (outcome string, st style, took, why string) {
 			break
 		}
 		took = millis(time.Duration(rec.ElapsedNs))
-		if rec.Outcome != settle.Proceed {
+		switch rec.Outcome {
+		case settle.Proceed:
+		case settle.Ask, settle.Supplied:
+			return string(rec.Outcome), yellow, took, deniedWhy(&rec)
+		case settle.Denied, settle.Stopped, settle.Interrupted:
 			return string(rec.Outcome), red, took, deniedWhy(&rec)
 		}
 		if rec.FailedOpen {

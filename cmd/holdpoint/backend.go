@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"os"
 	"runtime"
 
@@ -19,9 +20,9 @@ func newBackend(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backend",
 		Short: "Answer an AHP harness on stdin and stdout with the policy",
-		Long: `Backend is the policy as an AHP 0.1 backend for any harness that starts it: one
+		Long: `Backend is the policy as an AHP backend for any harness that starts it: one
 JSON-RPC message a line on stdin, answers on stdout, diagnostics on stderr. It
-serves both lifecycles of the stdio binding, persistent and per event, and keeps
+answers the revisions 0.1 and draft, each message in its own. It serves both lifecycles of the stdio binding, persistent and per event, and keeps
 no record: that is serve's part.
 
   {"id": "dev.holdpoint.policy",
@@ -37,11 +38,14 @@ no record: that is serve's part.
 			if err := at.complete(); err != nil {
 				return err
 			}
+			at.warn = func(s string) { log.Warn("project overlay", "problem", s) }
 			d, err := at.decider()
 			if err != nil {
 				return err
 			}
-			srv, err := backend.New(gateway.PolicyHandler(d), backend.Options{Logger: log, Prompt: true})
+			srv, err := backend.New(gateway.PolicyHandler(d), backend.Options{
+				Logger: log, Prompt: true, Versions: gateway.Revisions(), Manifest: gateway.BackendManifest(),
+			})
 			if err != nil {
 				return err
 			}
@@ -59,7 +63,11 @@ no record: that is serve's part.
 				}
 			})
 			defer stop()
-			err = srv.ServeStdio(ctx, a.in, a.out)
+			if a.in == io.Reader(os.Stdin) && a.out == io.Writer(os.Stdout) {
+				err = backend.StdioMain(ctx, srv) // nothing but answers gets on stdout
+			} else {
+				err = srv.ServeStdio(ctx, a.in, a.out)
+			}
 			if ctx.Err() != nil {
 				err = nil // we were asked to stop
 			}

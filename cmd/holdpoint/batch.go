@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/gateway"
+	"github.com/holdpoint/holdpoint/policy"
 	"github.com/holdpoint/holdpoint/shell"
 )
 
@@ -40,6 +41,7 @@ type batchResult struct {
 	Hazards     []string `json:"hazards"`
 	Undecidable bool     `json:"undecidable"`
 	Rules       []string `json:"rules"`
+	Changed     bool     `json:"changed,omitzero"` // rules change the command; docs/policy.md
 }
 
 // A batchError is written for a line that could not be answered.
@@ -180,9 +182,13 @@ func batchLine(ctx context.Context, d *gateway.Decider, at *place, n int, line [
 		return fail(e.ID, "no decision could be made: "+err.Error())
 	}
 	res := batchResult{ID: e.ID, Decision: "none", Hazards: orEmpty(dec.Hazards), Undecidable: dec.Undecidable, Rules: orEmpty(dec.RuleNames())}
-	if dec.Denied() {
+	switch {
+	case dec.Denied():
 		res.Decision = "deny"
+	case dec.Effect == policy.EffectAsk:
+		res.Decision = "ask"
 	}
+	res.Changed = len(dec.Changes) > 0
 	return encodeLine(res), false
 }
 

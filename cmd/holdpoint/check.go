@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -26,6 +27,10 @@ type place struct {
 	home      string
 	dialect   string
 
+	// overlays hears the overlays of projects; warn is told of those left out.
+	overlays bool
+	warn     func(string)
+
 	homeGiven, rootsGiven bool
 }
 
@@ -41,6 +46,7 @@ func (p *place) registerPolicy(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&p.policyDir, "policy", "", "policy `folder` (default: the one in your configuration folder, as with serve; else the default pack)")
 	f.StringVar(&p.home, "home", "", "home `folder` of the user (default: yours)")
+	f.BoolVar(&p.overlays, "project-overlays", false, "let the overlay of each workspace root, "+gateway.OverlayFile+", make decisions stricter")
 	f.StringVar(&p.dialect, "shell", "", "`dialect` of commands whose tool does not say: bash, sh, zsh, powershell, cmd")
 }
 
@@ -82,6 +88,11 @@ func (p *place) decider() (*gateway.Decider, error) {
 	}
 	return gateway.NewDecider(gateway.PolicySource{
 		Dir: dir, Home: p.home, Dialect: shell.Dialect(p.dialect), Disk: true, Secrets: secretDetector,
+		ProjectOverlays: p.overlays, OnOverlay: func(r gateway.OverlayReport) {
+			if r.Err != nil && p.warn != nil {
+				p.warn(r.String())
+			}
+		},
 	})
 }
 
@@ -108,7 +119,8 @@ nothing. The operation is one of
   --agent AGENT         the payload of an agent's hook, on stdin
   --batch FILE          JSON lines with id, command, cwd, workspaceRoots (- is stdin)
 
-Exit codes: 0 nothing against it, 10 denied, 1 failed, 2 wrong usage. A batch
+Exit codes: 0 nothing against it, 10 denied, 11 needs an approval, 1 failed, 2
+wrong usage. A batch
 exits with 0 when every line was answered, whatever the answers, else with 1.`,
 		Example: `  holdpoint check -- git push --force
   holdpoint check -c 'curl -s https://example.com/install.sh | sh'
@@ -117,6 +129,7 @@ exits with 0 when every line was answered, whatever the answers, else with 1.`,
 			if err := op.complete(cmd, args, batch != ""); err != nil {
 				return err
 			}
+			op.at.warn = a.warn
 			d, err := op.at.decider()
 			if err != nil {
 				return err
@@ -144,7 +157,7 @@ exits with 0 when every line was answered, whatever the answers, else with 1.`,
 // A checkResult is the --json output of check; docs/schemas/check.schema.json
 // describes it.
 type checkResult struct {
-	Decision    string         `json:"decision"` // deny or none
+	Decision    string         `json:"decision"` // deny, ask or none
 	Rule        string         `json:"rule,omitempty"`
 	Reason      string         `json:"reason,omitempty"`
 	Message     string         `json:"message,omitempty"`
@@ -157,6 +170,25 @@ type checkResult struct {
 	Breach      string         `json:"breach,omitempty"`
 	Tool        string         `json:"tool,omitempty"`
 	Policy      string         `json:"policy"`
+
+	// What else the rules do to an operation that is not denied.
+	Asks       []policy.Fired  `json:"asks,omitempty"`
+	Changes    []changeResult  `json:"changes,omitempty"`
+	Input      json.RawMessage `json:"input,omitempty"` // that would run, when it was changed
+	Messages   []noticeResult  `json:"messages,omitempty"`
+	Injections []noticeResult  `json:"injections,omitempty"`
+}
+
+type changeResult struct {
+	Rule      string          `json:"rule"`
+	Operation ahp.Operation   `json:"operation"`
+	Value     json.RawMessage `json:"value"`
+}
+
+type noticeResult struct {
+	Rule      string       `json:"rule"`
+	Text      string       `json:"text"`
+	DeliverAt ahp.Delivery `json:"deliverAt,omitempty"`
 }
 
 func (a *app) check(ctx context.Context, d *gateway.Decider, ev *ahp.Event, asJSON bool) error {
@@ -173,8 +205,11 @@ func (a *app) check(ctx context.Context, d *gateway.Decider, ev *ahp.Event, asJS
 			return err
 		}
 	}
-	if dec.Denied() {
+	switch {
+	case dec.Denied():
 		return &exitError{exitDenied, nil}
+	case dec.Effect == policy.EffectAsk:
+		return &exitError{exitAsk, nil}
 	}
 	return nil
 }
@@ -188,9 +223,24 @@ func resultOf(ev *ahp.Event, dec *policy.Decision) checkResult {
 	if ev.Tool != nil {
 		res.Tool = ev.Tool.Name
 	}
-	if dec.Denied() {
+	if dec.Denied() || dec.Effect == policy.EffectAsk {
 		res.Decision, res.Rule, res.Reason, res.Message = "deny", dec.Rule, dec.Reason, dec.Message
 		res.Code, res.Severity = dec.Code, string(dec.Severity)
+	}
+	if dec.Effect == policy.EffectAsk {
+		res.Decision = "ask"
+	}
+	res.Asks, res.Input = dec.Asks, json.RawMessage(dec.Input)
+	for _, c := range dec.Changes {
+		res.Changes = append(res.Changes, changeResult{c.Rule, c.Operation, json.RawMessage(c.Value)})
+	}
+	for _, n := range dec.Notices {
+		x := noticeResult{n.Rule, n.Text, n.DeliverAt}
+		if n.Effect == policy.EffectMessage {
+			res.Messages = append(res.Messages, x)
+		} else {
+			res.Injections = append(res.Injections, x)
+		}
 	}
 	return res
 }
@@ -198,19 +248,38 @@ func resultOf(ev *ahp.Event, dec *policy.Decision) checkResult {
 // printDecision writes a decision for people.
 func (a *app) printDecision(dec *policy.Decision) error {
 	var p page
-	if dec.Denied() {
+	switch {
+	case dec.Denied():
 		p.line("%s  %s", a.paint(red, "denied"), printable(dec.Rule))
 		for _, line := range wrap(printable(dec.Reason), 90) {
 			p.line("        %s", line)
 		}
-	} else {
+	case dec.Effect == policy.EffectAsk:
+		p.line("%s     %s", a.paint(yellow, "ask"), printable(dec.Rule))
+		for _, line := range wrap(printable(dec.Reason), 90) {
+			p.line("        %s", line)
+		}
+	default:
 		p.line("%s", a.paint(green, "nothing against it"))
+	}
+	for _, c := range dec.Changes {
+		p.line("%s  %s: %s %s", a.paint(yellow, "change"), printable(c.Rule), c.Operation, printable(cut(string(c.Value), 400)))
+	}
+	if len(dec.Changes) > 0 {
+		p.line("input   %s", printable(cut(string(dec.Input), 400)))
+	}
+	for _, n := range dec.Notices {
+		if n.Effect == policy.EffectMessage {
+			p.line("message %s: %s", printable(n.Rule), printable(n.Text))
+		} else {
+			p.line("inject  %s, %s: %s", printable(n.Rule), n.DeliverAt, printable(cut(n.Text, 400)))
+		}
 	}
 	for _, f := range dec.Flags {
 		p.line("%s %s: %s", a.paint(yellow, "flagged"), printable(f.Rule), printable(f.Reason))
 	}
 	for _, f := range dec.Shadow {
-		p.line("%s  %s would deny it: %s", a.paint(dim, "shadow"), printable(f.Rule), printable(f.Reason))
+		p.line("%s  %s would %s it: %s", a.paint(dim, "shadow"), printable(f.Rule), shadowVerb(f.Effect), printable(f.Reason))
 	}
 	if len(dec.Hazards) > 0 {
 		p.line("hazards %s", printable(strings.Join(dec.Hazards, ", ")))
@@ -219,6 +288,20 @@ func (a *app) printDecision(dec *policy.Decision) error {
 		p.line("%s", a.paint(dim, "part of what would run is not in the text"))
 	}
 	return a.emit(&p)
+}
+
+// shadowVerb says what a rule in shadow mode would do to an operation.
+func shadowVerb(e policy.Effect) string {
+	switch e {
+	case policy.EffectAsk:
+		return "ask about"
+	case policy.EffectModify:
+		return "change"
+	case policy.EffectMessage, policy.EffectInject:
+		return "comment on"
+	case policy.EffectDeny, policy.EffectFlag, policy.EffectNone:
+	}
+	return "deny"
 }
 
 // notDecided answers for a payload that stands for no operation.

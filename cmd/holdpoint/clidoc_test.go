@@ -39,8 +39,10 @@ pages in [agents](agents) describe it).
 
 Every ` + "`--json`" + ` output has a JSON Schema in [schemas](schemas): ` + "`check`, `check --batch`" + ` (check-batch), ` + "`version`, `lint`, `policy test`" + `
 (policy-test), ` + "`policy explain`" + ` (policy-explain), ` + "`policy packs`" + ` (policy-packs), ` + "`inspect`, `doctor`, `audit tail`" + ` and ` + "`audit query`" + `
-(audit-record, one object on each line), ` + "`audit verify`" + ` (audit-verify), ` + "`audit checkpoint`" + ` (audit-checkpoint). The gateway's own
-` + "`/healthz` and `/readyz`" + ` are healthz and readyz. Members may be added; a reader ignores those that it does not know.
+(audit-record, one object on each line), ` + "`audit explain`" + ` (audit-explain), ` + "`audit verify`" + ` (audit-verify), ` + "`audit checkpoint`" + `
+(audit-checkpoint), ` + "`conform host`" + ` (conform). The gateway's own
+` + "`/healthz` and `/readyz`" + ` are healthz and readyz. Members may be added, as the schemas allow; a reader ignores those that it does
+not know.
 
 ## Completion
 
@@ -83,6 +85,7 @@ var exitCodes = []struct {
 	{exitFailed, "failed, or something is wrong with what was looked at"},
 	{exitUsage, "the command line is wrong"},
 	{exitDenied, "denied (`check` and `inspect` only)"},
+	{exitAsk, "needs an approval (`check` and `inspect` only)"},
 }
 
 func unindent(s string) string {
@@ -152,7 +155,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"serve", "--reload", ""}, []string{"auto", "manual"}},
 		{[]string{"policy", "packs", "--show", ""}, []string{"default"}},
 		{[]string{"hook", ""}, []string{"claude-code", "codex"}},
-		{[]string{"audit", ""}, []string{"checkpoint", "query", "tail", "verify"}},
+		{[]string{"audit", ""}, []string{"checkpoint", "explain", "query", "tail", "verify"}},
 	}
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {

@@ -49,7 +49,8 @@ is started and spoken to over its stdin and stdout, one JSON message per line;
 docs/conform-host.md has the messages and an example in Python.
 
 Without --vectors the vectors that holdpoint brings along are run. Exit codes:
-0 all that apply pass, 1 one failed or the corpus is not usable, 2 wrong usage.
+0 all that apply pass and there is one, 1 one failed, none was run or the corpus
+is not usable, 2 wrong usage.
 A result is no statement about the security of a host.`,
 		Example: `  holdpoint conform host --vectors vectors/ --golden golden/identity.json
   holdpoint conform host --vectors vectors/ --harness 'python3 host.py' --report report.md`,
@@ -133,8 +134,12 @@ func (a *app) conformHost(ctx context.Context, c *conformRun) error {
 	if err := a.writeConform(report, c); err != nil {
 		return err
 	}
-	if report.Total().Failed > 0 {
+	t := report.Total()
+	if t.Failed > 0 {
 		return &exitError{exitFailed, nil}
+	}
+	if t.Passed == 0 {
+		return fmt.Errorf("no vector was run: all %d were skipped, which shows nothing", t.Skipped)
 	}
 	return nil
 }

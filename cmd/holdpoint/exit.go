@@ -13,6 +13,7 @@ const (
 	exitFailed = 1  // it could not be done
 	exitUsage  = 2  // the command line is wrong
 	exitDenied = 10 // check: the operation is denied
+	exitAsk    = 11 // check: the operation needs an approval
 )
 
 // An exitError ends the program with a code. A nil err prints nothing: the
@@ -65,4 +66,11 @@ func (a *app) report(err error) int {
 		fmt.Fprintln(a.err, "holdpoint: see 'holdpoint help' or add --help")
 	}
 	return e.code
+}
+
+// warn writes what the user should know although the work goes on.
+func (a *app) warn(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		fmt.Fprintf(a.err, "holdpoint: %s\n", printable(line))
+	}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdpoint/holdpoint/ahp"
-	"github.com/holdpoint/holdpoint/ahp/wire01"
 	"github.com/holdpoint/holdpoint/gateway"
 	"github.com/holdpoint/holdpoint/harness"
 	"github.com/holdpoint/holdpoint/hookwire"
@@ -36,6 +35,9 @@ type settings struct {
 	Hooks         []string `json:"hooks"`
 	PolicyTimeout string   `json:"policyTimeout"`
 	FailurePolicy string   `json:"failurePolicy"`
+
+	ProjectOverlays bool `json:"projectOverlays,omitempty"`
+	RewriteAllows   bool `json:"rewriteAllows,omitempty"`
 }
 
 const settingsVersion = 1
@@ -168,7 +170,7 @@ func (a *app) hookOnce(ctx context.Context, socket, agent, event string) (*hookw
 	if err != nil {
 		return nil, fmt.Errorf("%s: policyTimeout: %w", settingsFile, err)
 	}
-	hooks, err := readRegistrations(set.Hooks, func(p wire01.Problem) {})
+	hooks, revision, err := readRegistrations(set.Hooks, set.RewriteAllows, func(error) {})
 	if err != nil {
 		return nil, err
 	}
@@ -186,10 +188,12 @@ func (a *app) hookOnce(ctx context.Context, socket, agent, event string) (*hookw
 	}
 	return gateway.Once(ctx, gateway.Options{
 		Socket:         socket,
-		Policy:         gateway.PolicySource{Dir: set.Policy, Home: gateway.UserHome(), Disk: true, Secrets: secretDetector},
+		Policy:         gateway.PolicySource{Dir: set.Policy, Home: gateway.UserHome(), Disk: true, Secrets: secretDetector, ProjectOverlays: set.ProjectOverlays},
 		PolicyTimeout:  timeout,
 		FailurePolicy:  ahp.FailurePolicy(set.FailurePolicy),
 		Hooks:          hooks,
+		Revision:       revision,
+		RewriteAllows:  set.RewriteAllows,
 		OnAuditFailure: harness.RecordDeny,
 		Oversize:       gateway.OversizeRefuse,
 		Version:        version(),
@@ -202,28 +206,4 @@ func socketPath(path string) (string, error) {
 		return hookwire.DefaultSocket()
 	}
 	return filepath.Abs(path)
-}
-
-// readRegistrations reads the documents of --hooks in order; their backends form
-// one chain.
-func readRegistrations(files []string, warn func(wire01.Problem)) ([]ahp.Backend, error) {
-	var hooks []ahp.Backend
-	var errs []error
-	for _, name := range files {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		reg, warnings, err := wire01.ParseRegistration(name, data, wire01.RegOptions{LookupEnv: os.LookupEnv})
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		for _, w := range warnings {
-			warn(w)
-		}
-		hooks = append(hooks, reg.Hooks...)
-	}
-	return hooks, errors.Join(errs...)
 }

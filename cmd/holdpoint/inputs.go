@@ -9,22 +9,37 @@ import (
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/wire01"
+	"github.com/holdpoint/holdpoint/ahp/wiredraft"
 	"github.com/holdpoint/holdpoint/gateway"
 	"github.com/holdpoint/holdpoint/hookwire"
 	"github.com/holdpoint/holdpoint/native"
 )
 
-// readEvent reads an AHP 0.1 event, or the event of a whole message. All
-// problems of the file are reported at once.
-func (a *app) readEvent(name string) (*ahp.Event, error) {
+// readEvent reads an AHP event, or the event of a whole message, of the given
+// revision or of the one that a message says. All problems of the file are reported
+// at once.
+func (a *app) readEvent(name string, v ahp.Version) (*ahp.Event, ahp.Version, error) {
 	data, err := a.readInput(name)
 	if err != nil {
-		return nil, err
+		return nil, v, err
 	}
 	shown := name
 	if name == "-" {
 		shown = "stdin"
 	}
+	if v == "" {
+		v = statedRevision(data)
+	}
+	var ev *ahp.Event
+	if v == ahp.VersionDraft {
+		ev, err = draftEvent(shown, data)
+	} else {
+		ev, err = event01(shown, data)
+	}
+	return ev, v, err
+}
+
+func event01(shown string, data []byte) (*ahp.Event, error) {
 	problems, kind := wire01.Lint(shown, data, "")
 	if kind != wire01.KindMessage && kind != wire01.KindEvent {
 		return nil, fmt.Errorf("%s: neither an event nor a message, but a %s", shown, kind)
@@ -43,6 +58,38 @@ func (a *app) readEvent(name string) (*ahp.Event, error) {
 		data = slices.Concat([]byte(`{"jsonrpc":"2.0","method":"hooks/observe","params":{"protocolVersion":"0.1","event":`), data, []byte(`}}`))
 	}
 	m, err := wire01.Decode(data, wire01.Limits{MaxBytes: maxInputBytes + 1024})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shown, err)
+	}
+	if m.Event == nil {
+		return nil, fmt.Errorf("%s: a %s holds no event", shown, m.Kind)
+	}
+	return m.Event, nil
+}
+
+func draftEvent(shown string, data []byte) (*ahp.Event, error) {
+	problems, kind := wiredraft.Lint(shown, data, "", wiredraft.LintOptions{})
+	if kind != wiredraft.KindMessage && kind != wiredraft.KindEvent {
+		return nil, fmt.Errorf("%s: neither an event nor a message, but a %s", shown, kind)
+	}
+	var errs []error
+	for _, p := range problems {
+		if p.Severity == wiredraft.SeverityError {
+			errs = append(errs, p)
+		}
+	}
+	if errs != nil {
+		return nil, errors.Join(errs...)
+	}
+	limits := wiredraft.Limits{MaxBytes: maxInputBytes + 1024}
+	if kind == wiredraft.KindEvent {
+		ev, err := wiredraft.DecodeEvent(data, limits)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", shown, err)
+		}
+		return ev, nil
+	}
+	m, err := wiredraft.Decode(data, limits)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown, err)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdpoint/holdpoint/ahp"
-	"github.com/holdpoint/holdpoint/ahp/wire01"
 	"github.com/holdpoint/holdpoint/facts"
 	"github.com/holdpoint/holdpoint/facts/secret"
 	"github.com/holdpoint/holdpoint/harness"
@@ -29,6 +29,7 @@ type inspectFlags struct {
 	url, tokenEnv   string
 	env             []string
 	event, command  string
+	revision        string
 	method          string
 	timeout         time.Duration
 	failurePolicy   string
@@ -39,20 +40,24 @@ type inspectFlags struct {
 // docs/schemas/inspect.schema.json describes it.
 type inspectReport struct {
 	Backend   inspectedBackend     `json:"backend"`
+	Revision  ahp.Version          `json:"revision"`
 	Method    ahp.Method           `json:"method"`
 	EventID   string               `json:"eventId"`
 	EventType ahp.EventType        `json:"eventType"`
 	TimeoutMs int64                `json:"timeoutMs"`
 	Sent      inspectText          `json:"sent"`
 	Received  *inspectText         `json:"received,omitempty"` // absent when no answer got as far as the checks
-	Answer    string               `json:"answer"`             // none, deny, failure, delivered
+	Answer    string               `json:"answer"`             // none, deny, effects, failure, delivered
 	Deny      *inspectDeny         `json:"deny,omitempty"`
+	Effects   []ahp.EffectType     `json:"effects,omitempty"` // draft: the effects of a valid answer, in order
 	Failure   *inspectFailure      `json:"failure,omitempty"`
 	ElapsedMs float64              `json:"elapsedMs"`
 	Status    int                  `json:"httpStatus,omitempty"`
 	Exit      string               `json:"exit,omitempty"` // how the process ended, when that is what failed
 	Stderr    *inspectText         `json:"stderr,omitempty"`
 	Policies  []inspectConsequence `json:"consequences"`
+
+	outcome settle.State // of a usable answer
 }
 
 type inspectedBackend struct {
@@ -97,7 +102,7 @@ func newInspect(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect (--stdio [--per-event] -- COMMAND [ARG...] | --url URL)",
 		Short: "Send one event to one backend and show the exchange",
-		Long: `Inspect asks one AHP 0.1 backend about one event, as a harness does, and shows
+		Long: `Inspect asks one AHP backend about one event, as a harness does, and shows
 what was sent and received, how the answer is classified, how long it took, and
 what a harness would do under each failure policy. Nothing is decided or
 recorded.
@@ -106,8 +111,11 @@ The event is --event (an AHP event, or a message that holds one), -c (a shell
 command), or a built-in sample. Secrets are replaced and control characters
 escaped in what is shown. The text on stderr is the backend's own.
 
-Exit codes: 0 no objection (or an observation was delivered), 10 denied, 1 no
-usable answer, 2 wrong usage.`,
+With --revision draft everything is offered that the event can have (AHP draft,
+section 7.1), so that each effect of the answer can be seen.
+
+Exit codes: 0 no objection (or an observation was delivered), 10 denied or
+stopped, 11 needs an approval, 1 no usable answer, 2 wrong usage.`,
 		Example: `  holdpoint inspect --stdio -- ./my-backend --strict
   holdpoint inspect --url https://policy.example/ahp --token-env POLICY_TOKEN -c 'git push --force'`,
 		RunE: work(func(cmd *cobra.Command, args []string) error {
@@ -115,11 +123,11 @@ usable answer, 2 wrong usage.`,
 			if err != nil {
 				return err
 			}
-			ev, err := f.readEvent(a)
+			ev, v, err := f.readEvent(a)
 			if err != nil {
 				return err
 			}
-			r, err := f.ask(cmd.Context(), b, ev)
+			r, err := f.ask(cmd.Context(), b, ev, v)
 			if err != nil {
 				return err
 			}
@@ -133,8 +141,10 @@ usable answer, 2 wrong usage.`,
 				return err
 			case r.Failure != nil:
 				return errSaid(exitFailed)
-			case r.Deny != nil:
+			case r.Deny != nil, r.outcome == settle.Denied, r.outcome == settle.Stopped:
 				return errSaid(exitDenied)
+			case r.outcome == settle.Ask:
+				return errSaid(exitAsk)
 			}
 			return nil
 		}),
@@ -147,6 +157,7 @@ usable answer, 2 wrong usage.`,
 	fl.StringArrayVar(&f.env, "env", nil, "with --stdio: further `variable` that the process gets; may be repeated")
 	fl.StringVar(&f.event, "event", "", "AHP event, or message with one, in this `file` (- is stdin)")
 	fl.StringVarP(&f.command, "command", "c", "", "an event about this command `text`")
+	fl.StringVar(&f.revision, "revision", "", "protocol revision that is spoken: 0.1, draft (default: what --event says, else 0.1)")
 	fl.StringVar(&f.method, "method", string(ahp.ModeIntercept), "what is asked: intercept, observe")
 	fl.DurationVar(&f.timeout, "timeout", 5*time.Second, "time for the answer, set-up included")
 	fl.StringVar(&f.failurePolicy, "failure-policy", "", "show what follows under this policy only: fail-open, fail-closed (default: both)")
@@ -165,6 +176,9 @@ func (f *inspectFlags) backend(cmd *cobra.Command, args []string) (*ahp.Backend,
 		if err := oneOf("failure-policy", ahp.FailurePolicy(f.failurePolicy), ahp.FailOpen, ahp.FailClosed); err != nil {
 			errs = append(errs, err)
 		}
+	}
+	if err := checkRevision(f.revision); err != nil {
+		errs = append(errs, err)
 	}
 	if f.timeout < time.Millisecond {
 		bad("--timeout: %v, expected at least 1ms", f.timeout)
@@ -206,14 +220,17 @@ func (f *inspectFlags) backend(cmd *cobra.Command, args []string) (*ahp.Backend,
 	return b, nil
 }
 
-func (f *inspectFlags) readEvent(a *app) (*ahp.Event, error) {
+// readEvent makes the event, and says in which revision it is told.
+func (f *inspectFlags) readEvent(a *app) (*ahp.Event, ahp.Version, error) {
+	v := ahp.Version(f.revision)
 	if f.event != "" {
-		ev, err := a.readEvent(f.event)
-		if err == nil && ahp.Mode(f.method) == ahp.ModeIntercept && ev.Type != ahp.ToolBefore {
+		ev, v, err := a.readEvent(f.event, v)
+		if err == nil && ahp.Mode(f.method) == ahp.ModeIntercept && !ev.Type.Interceptable(v) {
 			err = usagef("an event of type %s can only be observed: add --method observe", ev.Type)
 		}
-		return ev, err
+		return ev, v, err
 	}
+	v = cmp.Or(v, ahp.Version01)
 	command := f.command
 	if command == "" {
 		command = "git status"
@@ -225,23 +242,26 @@ func (f *inspectFlags) readEvent(a *app) (*ahp.Event, error) {
 	ev := commandEvent(harness.NewID(), command, wd, []string{wd})
 	ev.Source, ev.Time = "urn:holdpoint:inspect", time.Now().UTC().Format(time.RFC3339Nano)
 	ev.Session.ID, ev.Tool.CallID = "holdpoint-inspect", ev.ID
-	return ev, nil
+	if v == ahp.VersionDraft {
+		ev.Tool.Origin, ev.Tool.Path = ahp.OriginNative, "native"
+	}
+	return ev, v, nil
 }
 
 // ask sends the event and puts what came of it together.
-func (f *inspectFlags) ask(ctx context.Context, b *ahp.Backend, ev *ahp.Event) (*inspectReport, error) {
-	caps := ahp.DenyOnly()
+func (f *inspectFlags) ask(ctx context.Context, b *ahp.Backend, ev *ahp.Event, v ahp.Version) (*inspectReport, error) {
+	w := revisionOf(v, ev)
 	r := &inspectReport{
-		Method: ahp.MethodIntercept, EventID: printable(ev.ID), EventType: ev.Type,
+		Revision: v, Method: ahp.MethodIntercept, EventID: printable(ev.ID), EventType: ev.Type,
 		TimeoutMs: f.timeout.Milliseconds(), Policies: []inspectConsequence{},
 	}
 	var frame []byte
 	var err error
 	if ahp.Mode(f.method) == ahp.ModeObserve {
 		r.Method = ahp.MethodObserve
-		frame, err = wire01.AppendObserve(nil, ev)
+		frame, err = w.observe()
 	} else {
-		frame, err = wire01.AppendIntercept(nil, ev, caps, nil)
+		frame, err = w.intercept()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the event cannot be sent: %w", err)
@@ -250,7 +270,7 @@ func (f *inspectFlags) ask(ctx context.Context, b *ahp.Backend, ev *ahp.Event) (
 	r.Sent = show.text(ctx, frame)
 	r.Backend = f.shown(ctx, b, show)
 
-	carrier, err := transport.New(b, transport.Options{Env: f.env})
+	carrier, err := transport.New(b, transport.Options{Env: f.env, Revision: v})
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +285,7 @@ func (f *inspectFlags) ask(ctx context.Context, b *ahp.Backend, ev *ahp.Event) (
 			text := show.text(ctx, answer)
 			r.Received = &text
 			var f *ahp.Failure
-			effects, f = wire01.DecodeResponse(answer, ev.ID, caps, wire01.Limits{})
+			effects, f = w.response(answer)
 			return f
 		}})
 	}
@@ -282,7 +302,7 @@ func (f *inspectFlags) ask(ctx context.Context, b *ahp.Backend, ev *ahp.Event) (
 		}
 	}
 	r.ElapsedMs = float64(elapsed.Microseconds()) / 1000
-	f.classify(r, b, effects, failure)
+	f.classify(r, b, w, effects, failure)
 	if closeErr != nil {
 		return r, fmt.Errorf("the backend could not be ended: %w", closeErr)
 	}
@@ -290,7 +310,7 @@ func (f *inspectFlags) ask(ctx context.Context, b *ahp.Backend, ev *ahp.Event) (
 }
 
 // classify says what the answer is and what a harness would make of it.
-func (f *inspectFlags) classify(r *inspectReport, b *ahp.Backend, effects []ahp.Effect, failure *ahp.Failure) {
+func (f *inspectFlags) classify(r *inspectReport, b *ahp.Backend, w *spoken, effects []ahp.Effect, failure *ahp.Failure) {
 	_, overHTTP := b.Transport.(*ahp.HTTPTransport)
 	switch {
 	case failure != nil:
@@ -316,10 +336,18 @@ func (f *inspectFlags) classify(r *inspectReport, b *ahp.Backend, effects []ahp.
 			r.Status = 200
 		}
 		for _, e := range effects {
-			if d, ok := e.(*ahp.Deny); ok {
-				r.Answer = string(settle.AnswerDeny)
+			if r.Revision == ahp.VersionDraft {
+				r.Effects = append(r.Effects, e.Type())
+			}
+			if d, ok := e.(*ahp.Deny); ok && r.Deny == nil { // the first is the one that is shown (D-EFF-8)
 				r.Deny = &inspectDeny{Reason: settle.Escape(d.Reason, settle.MaxReasonBytes), Code: printable(d.Code)}
 			}
+		}
+		switch {
+		case r.Deny != nil:
+			r.Answer = string(settle.AnswerDeny)
+		case len(effects) > 0:
+			r.Answer = string(settle.AnswerEffects)
 		}
 	}
 	if r.Method == ahp.MethodObserve {
@@ -329,8 +357,17 @@ func (f *inspectFlags) classify(r *inspectReport, b *ahp.Backend, effects []ahp.
 		if f.failurePolicy != "" && f.failurePolicy != string(p) {
 			continue
 		}
-		chain, _ := settle.Start(ahp.DenyOnly()).Apply(settle.Step{Backend: b.ID, Policy: p, Effects: effects, Failure: failure})
-		s := chain.Settlement()
+		s, rejected := w.settle(settle.Step{Backend: b.ID, Policy: p, Effects: effects, Failure: failure})
+		if rejected != nil && r.Failure == nil {
+			// What only shows when the effects are put together: an input that does not
+			// take the change, an id that is there already.
+			r.Answer, r.Deny, r.Effects = string(settle.AnswerFailure), nil, nil
+			r.Failure = &inspectFailure{Class: rejected.Class, Pointer: printable(rejected.Pointer)}
+			if rejected.Err != nil {
+				r.Failure.Detail = printable(rejected.Err.Error())
+			}
+		}
+		r.outcome = s.State
 		r.Policies = append(r.Policies, inspectConsequence{Policy: p, Outcome: s.State, Synthetic: s.Synthetic, FailedOpen: s.FailedOpen, Reason: s.Reason})
 	}
 }
@@ -409,7 +446,7 @@ func (a *app) printInspect(r *inspectReport) error {
 	} else {
 		p.line("backend     stdio %s: %s", r.Backend.Lifecycle, strings.Join(r.Backend.Command, " "))
 	}
-	p.line("method      %s, %s, within %s", r.Method, r.EventType, time.Duration(r.TimeoutMs)*time.Millisecond)
+	p.line("method      %s of revision %s, %s, within %s", r.Method, r.Revision, r.EventType, time.Duration(r.TimeoutMs)*time.Millisecond)
 	p.line("sent        %s", a.shownText(&r.Sent))
 	if r.Received != nil {
 		p.line("received    %s", a.shownText(r.Received))
@@ -437,6 +474,12 @@ func (a *app) printInspect(r *inspectReport) error {
 		p.line("answer      %s", line)
 	case r.Answer == "delivered":
 		p.line("answer      %s, and none is expected", a.paint(green, "delivered"))
+	case len(r.Effects) > 0:
+		names := make([]string, len(r.Effects))
+		for i, e := range r.Effects {
+			names[i] = string(e)
+		}
+		p.line("answer      %s: %s", a.paint(yellow, "effects"), strings.Join(names, ", "))
 	default:
 		p.line("answer      %s", a.paint(green, "no objection"))
 	}
@@ -450,6 +493,12 @@ func (a *app) printInspect(r *inspectReport) error {
 	for _, c := range r.Policies {
 		what := a.paint(green, "the operation proceeds")
 		switch {
+		case c.Outcome == settle.Ask:
+			what = a.paint(yellow, "the operation waits for an approval")
+		case c.Outcome == settle.Supplied:
+			what = a.paint(yellow, "the operation is skipped, its result is the one supplied")
+		case c.Outcome == settle.Stopped:
+			what = a.paint(red, "the operation and the turn are stopped") + ": " + c.Reason
 		case c.Outcome != settle.Proceed:
 			what = a.paint(red, "the operation is denied") + ": " + c.Reason
 		case c.FailedOpen:

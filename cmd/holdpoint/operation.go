@@ -24,7 +24,7 @@ func (o *operation) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&o.command, "command", "c", "", "decide on this command `text`")
 	f.StringVar(&o.event, "event", "", "decide on the AHP event in this `file`")
-	f.StringVar(&o.revision, "revision", string(ahp.Version01), "protocol revision of --event")
+	f.StringVar(&o.revision, "revision", "", "protocol revision of --event: 0.1, draft (default: what a message says, else 0.1)")
 	f.StringVar(&o.agent, "agent", "", "decide on a payload of this `agent` on stdin: claude-code, codex")
 }
 
@@ -47,8 +47,8 @@ func (o *operation) complete(cmd *cobra.Command, args []string, further ...bool)
 	if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
 		return usagef("put -- before the command: %s -- %s", cmd.CommandPath(), strings.Join(args, " "))
 	}
-	if o.revision != string(ahp.Version01) {
-		return usagef("--revision: %q is not supported, only 0.1", o.revision)
+	if err := checkRevision(o.revision); err != nil {
+		return err
 	}
 	return o.at.complete()
 }
@@ -64,9 +64,18 @@ func (o *operation) read(a *app, args []string) (*ahp.Event, error) {
 		}
 		return o.at.event("check", text), nil
 	case o.event != "":
-		return a.readEvent(o.event)
+		ev, _, err := a.readEvent(o.event, ahp.Version(o.revision))
+		return ev, err
 	case o.agent != "":
 		return a.readPayload(o.agent, &o.at)
 	}
 	return o.at.event("check", o.command), nil
+}
+
+// checkRevision checks a --revision, which may be empty.
+func checkRevision(s string) error {
+	if s == "" {
+		return nil
+	}
+	return oneOf("revision", ahp.Version(s), ahp.Version01, ahp.VersionDraft)
 }

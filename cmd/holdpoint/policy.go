@@ -171,6 +171,7 @@ wrong usage.`,
 			if err := op.complete(cmd, args); err != nil {
 				return err
 			}
+			op.at.warn = a.warn
 			d, err := op.at.decider()
 			if err != nil {
 				return err
@@ -191,14 +192,17 @@ wrong usage.`,
 }
 
 func (a *app) explain(ctx context.Context, d *gateway.Decider, ev *ahp.Event, asJSON bool) error {
-	_, f, err := d.DecideAt(ctx, ev, gateway.At{Elsewhere: ev.Session.CWD != "" && elsewhere(ev.Session.CWD)})
+	at := gateway.At{Elsewhere: ev.Session.CWD != "" && elsewhere(ev.Session.CWD)}
+	dec, f, failure := d.DecideAt(ctx, ev, at)
 	if f == nil {
-		return fmt.Errorf("no decision could be made: %w", err)
+		return fmt.Errorf("no decision could be made: %w", failure)
 	}
-	if f, err = hideSecrets(ctx, f); err != nil {
+	f, err := hideSecrets(ctx, f)
+	if err != nil {
 		return err
 	}
-	e, failure := d.Set().Explain(ctx, f)
+	e := d.Set().ExplainDecision(ctx, f, dec)
+	e.Rules = append(e.Rules, d.OverlayRules(ctx, ev, at, f)...)
 	if err := maskNamed(ctx, e); err != nil {
 		return err
 	}

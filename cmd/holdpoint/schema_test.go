@@ -24,6 +24,7 @@ func TestJSONOutputsFitTheirSchemas(t *testing.T) {
 		{"undecidable", "check", []string{"check", "--json", "--cwd", "/home/dev/r", "--home", "/home/dev", "-c", "eval \"$X\""}, "", -1},
 		{"too deep", "check", []string{"check", "--json", "-c", strings.Repeat("$(", 4000) + strings.Repeat(")", 4000)}, "", -1},
 		{"no operation", "check", []string{"check", "--json", "--agent", "codex"}, `{"session_id":"s","turn_id":"t","transcript_path":null,"cwd":"/r","hook_event_name":"Stop","model":"m","permission_mode":"default","stop_hook_active":false,"last_assistant_message":null}`, exitOK},
+		{"conform", "conform", []string{"conform", "host", "--json"}, "", exitOK},
 		{"batch", "check-batch", []string{"check", "--batch", "-"}, `{"id":"a","command":"git push --force","cwd":"/home/dev/r","workspaceRoots":["/home/dev/r"]}` + "\nnonsense\n" + `{"id":"b"}` + "\n", exitFailed},
 	}
 	for _, tt := range tests {

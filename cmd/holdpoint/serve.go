@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdpoint/holdpoint/ahp"
-	"github.com/holdpoint/holdpoint/ahp/wire01"
 	"github.com/holdpoint/holdpoint/audit"
 	"github.com/holdpoint/holdpoint/audit/sqlite"
 	"github.com/holdpoint/holdpoint/gateway"
@@ -45,9 +44,25 @@ type serveFlags struct {
 	oversize             string
 	maxPayload           int
 	drain                time.Duration
+	projectOverlays      bool
 	logFormat, logLevel  string
 	includeNativePayload bool
+	rewriteAllows        bool
+	auditFacts           string
 }
+
+// Bounds below which an audit log cannot do its work: an empty one takes some tens
+// of kilobytes, and one that forgets within a minute shows nothing to anybody.
+const (
+	minAuditBytes = 1 << 20
+	minAuditKeep  = time.Minute
+)
+
+// The values of --audit-facts.
+const (
+	factsNames    = "names"
+	factsRedacted = "redacted"
+)
 
 func newServe(a *app) *cobra.Command {
 	f := &serveFlags{}
@@ -87,7 +102,9 @@ what is under way gets --drain to end.`,
 	fl.StringVar(&f.tlsKey, "tls-key", "", "key `file` for --listen")
 	fl.StringArrayVar(&f.hosts, "host", nil, "further host `name` under which --listen may be asked for; may be repeated")
 	fl.StringArrayVar(&f.hooks, "hooks", nil, "registration `file` whose backends are asked behind the policy; may be repeated")
+	fl.BoolVar(&f.rewriteAllows, "rewrite-allows", false, "let a rule that changes an input also allow the call, past the user's own prompt, for agents that take no change without (codex)")
 	fl.StringVar(&f.policy, "policy", "", "policy `folder`")
+	fl.BoolVar(&f.projectOverlays, "project-overlays", false, "let the overlay of each workspace root, "+gateway.OverlayFile+", make decisions stricter")
 	fl.StringVar(&f.reload, "reload", string(gateway.ReloadAuto), "when the policy is read again: auto, manual (SIGHUP only)")
 	fl.DurationVar(&f.policyTimeout, "policy-timeout", 0, "time for the policy to decide; required")
 	fl.StringVar(&f.failurePolicy, "failure-policy", "", "what a failure of the policy comes to: fail-open, fail-closed; required")
@@ -96,6 +113,7 @@ what is under way gets --drain to end.`,
 	fl.StringVar(&f.auditOnFailure, "audit-on-failure", string(harness.RecordDeny), "what a decision that cannot be recorded comes to: deny, proceed")
 	fl.DurationVar(&f.auditKeep, "audit-keep", 90*24*time.Hour, "how long records are kept; 0 keeps them for ever")
 	fl.Int64Var(&f.auditMaxBytes, "audit-max-bytes", 1<<30, "most `bytes` of the audit log; the oldest records go first; 0 is no limit")
+	fl.StringVar(&f.auditFacts, "audit-facts", factsNames, "what a record holds of the facts: names, redacted (short values, secrets replaced)")
 	fl.StringVar(&f.oversize, "oversize", string(gateway.OversizeRefuse), "what a payload above --max-payload comes to: refuse, policy (the hook client's failure policy)")
 	fl.IntVar(&f.maxPayload, "max-payload", 0, "most `bytes` of a hook's payload (default 8 MiB)")
 	fl.DurationVar(&f.drain, "drain", gateway.DefaultDrain, "how long a stop waits for what is under way")
@@ -173,9 +191,16 @@ func (f *serveFlags) options(log *slog.Logger) (gateway.Options, *settings, erro
 	one("reload", f.reload, string(gateway.ReloadAuto), string(gateway.ReloadManual))
 	one("audit-sync", f.auditSync, string(audit.Always), string(audit.Batch))
 	one("audit-on-failure", f.auditOnFailure, string(harness.RecordDeny), string(harness.RecordProceed))
+	one("audit-facts", f.auditFacts, factsNames, factsRedacted)
 	one("oversize", f.oversize, string(gateway.OversizeRefuse), string(gateway.OversizePolicy))
-	if f.policyTimeout <= 0 || f.policyTimeout%time.Millisecond != 0 {
-		errs = append(errs, fmt.Errorf("--policy-timeout: %v, expected a positive number of whole milliseconds", f.policyTimeout))
+	if f.policyTimeout <= 0 || f.policyTimeout%time.Millisecond != 0 || f.policyTimeout > gateway.MaxBudget {
+		errs = append(errs, fmt.Errorf("--policy-timeout: %v, expected whole milliseconds, at most %v", f.policyTimeout, gateway.MaxBudget))
+	}
+	if f.auditMaxBytes != 0 && f.auditMaxBytes < minAuditBytes {
+		errs = append(errs, fmt.Errorf("--audit-max-bytes: %d, expected 0 (no limit) or at least %d", f.auditMaxBytes, minAuditBytes))
+	}
+	if f.auditKeep != 0 && f.auditKeep < minAuditKeep {
+		errs = append(errs, fmt.Errorf("--audit-keep: %v, expected 0 (for ever) or at least %v", f.auditKeep, minAuditKeep))
 	}
 	if (f.tlsCert == "") != (f.tlsKey == "") {
 		errs = append(errs, errors.New("--tls-cert and --tls-key go together"))
@@ -187,7 +212,7 @@ func (f *serveFlags) options(log *slog.Logger) (gateway.Options, *settings, erro
 		return gateway.Options{}, nil, &exitError{exitUsage, errors.Join(errs...)}
 	}
 	o := gateway.Options{
-		Policy:          gateway.PolicySource{Home: gateway.UserHome(), Disk: true, Secrets: secretDetector},
+		Policy:          gateway.PolicySource{Home: gateway.UserHome(), Disk: true, Secrets: secretDetector, ProjectOverlays: f.projectOverlays},
 		PolicyTimeout:   f.policyTimeout,
 		FailurePolicy:   ahp.FailurePolicy(f.failurePolicy),
 		Reload:          gateway.ReloadMode(f.reload),
@@ -198,6 +223,8 @@ func (f *serveFlags) options(log *slog.Logger) (gateway.Options, *settings, erro
 		MaxPayloadBytes: f.maxPayload,
 		Drain:           f.drain,
 		Native:          f.includeNativePayload,
+		RewriteAllows:   f.rewriteAllows,
+		FactValues:      f.auditFacts == factsRedacted,
 		Version:         version(),
 	}
 	var err error
@@ -212,7 +239,7 @@ func (f *serveFlags) options(log *slog.Logger) (gateway.Options, *settings, erro
 	if o.Policy.Dir, err = policyFolder(f.policy); err != nil {
 		errs = append(errs, err)
 	}
-	o.Hooks, err = readRegistrations(f.hooks, func(p wire01.Problem) {
+	o.Hooks, o.Revision, err = readRegistrations(f.hooks, f.rewriteAllows, func(p error) {
 		log.Warn("registration", "problem", p.Error())
 	})
 	if err != nil {
@@ -220,7 +247,8 @@ func (f *serveFlags) options(log *slog.Logger) (gateway.Options, *settings, erro
 	}
 	set := &settings{
 		Version: settingsVersion, Policy: o.Policy.Dir, Hooks: []string{},
-		PolicyTimeout: f.policyTimeout.String(), FailurePolicy: f.failurePolicy,
+		PolicyTimeout: f.policyTimeout.String(), FailurePolicy: f.failurePolicy, ProjectOverlays: f.projectOverlays,
+		RewriteAllows: f.rewriteAllows,
 	}
 	for _, name := range f.hooks {
 		abs, err := filepath.Abs(name)
