@@ -1,26 +1,58 @@
-// Package harness is the client side of AHP 0.1: it asks the backends of a
-// registration about an operation, in order, under deadlines and stated failure
-// policies, and comes to one settlement.
+// Package harness is the client side of AHP: it asks the backends of a registration
+// about an operation, in order, under deadlines and stated failure policies, and comes
+// to one settlement. The registration's version chooses the revision: 0.1, where
+// controls refuse, or draft, where they also rewrite, ask for approval, supply results,
+// inject context, and stop or continue a turn.
+//
+// In revision draft a host says once what it covers, and then asks with typed events:
 //
 //	h, err := harness.New(reg, harness.Options{
-//		Source:       "urn:uuid:…",
-//		Capabilities: ahp.DenyOnly(),
-//		Recorder:     rec,
+//		Source:   "urn:uuid:…",
+//		Manifest: manifest, // the events, and what can be enforced at each
+//		Recorder: rec,
 //	})
 //	defer h.Close(ctx)
 //	…
-//	call := h.Begin(ctx, event)
-//	s, err := call.Settle()
+//	call, s, err := harness.Settle(ctx, h, harness.ToolBefore[Args]{Tool: tool, Args: args})
 //	if s.Proceeds() {
-//		// the host's own permissions, then the operation
+//		// the host's own permissions, then the operation with call.Args
 //	}
-//	err = call.Wait(ctx) // deliveries to observers are done or given up
+//
+// Settle is for all 19 events that can be intercepted, [Observe] for the other 13.
+// [ResolveTool], [ToolDone], [Compacted], [TaskChanged] and their like make the events
+// that follow. Underneath, and in revision 0.1, is one road for every event:
+//
+//	call := h.Begin(ctx, event)
+//	s, err := call.Settle() // the decision; observers delay nothing
+//	err = call.Wait(ctx)    // deliveries to observers are done or given up
 //
 // What a harness must get right lies here and in package settle: order
 // (AHP-COMP-001), deadlines (AHP-FAIL-002), failure policy (AHP-FAIL-001),
 // refusals that leak nothing (V-FAIL-3, V-FAIL-4), observers that delay nothing
 // (V-COMP-3), and one record for each settlement. No effects from a backend
 // grant anything: the host's own permissions still decide (AHP-SEC-001).
+//
+// # What each subscription sees
+//
+// In revision draft a request is made for its subscription: the parts that it selects
+// and that [Options.MayShow] allows, native data only with [Options.ShowNative], state
+// as its selection shows it. A copy of hidden text is hidden as well: in another part,
+// in opaque JSON like tool.input, in native data. A body that an interceptor selects
+// and cannot be given is a failure of class content_missing, to which its policy
+// applies, and nothing is sent; an observer gets a gap. What a view does not show whole
+// is not offered for replacement.
+//
+// # Ownership
+//
+// A call owns every delivery that it starts, under one budget. The end of its context,
+// of its budget, or of the harness interrupts it: the settlement is then Interrupted
+// under either failure policy, what was accepted before stays, nothing new is sent, and
+// no observer is told. [Harness.Close] does not wait for ordinary observers: a host
+// that wants a graceful end waits for its calls first.
+//
+// # Not here yet
+//
+// Uploads and OAuth are refused at load, with the place in the registration.
 //
 // A host whose backends are reached over HTTP and are not trusted should silence
 // the standard logger (log.SetOutput) or send it where such text may go: net/http
