@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +30,7 @@ import (
 	"github.com/holdpoint/holdpoint/gateway"
 	"github.com/holdpoint/holdpoint/harness"
 	"github.com/holdpoint/holdpoint/hookwire"
+	"github.com/holdpoint/holdpoint/internal/schematest"
 )
 
 func TestASecondDaemonNamesTheFirst(t *testing.T) {
@@ -372,7 +374,9 @@ func TestAFullAuditLogDeniesOrProceedsAndRecovers(t *testing.T) {
 			if then == harness.RecordProceed {
 				wantExit = 0
 			}
+			lost := int64(1) // the one that showed it
 			for range 3 {
+				lost++
 				if ans.ExitCode != wantExit {
 					t.Errorf("while full: exit code %d, want %d", ans.ExitCode, wantExit)
 				}
@@ -399,6 +403,25 @@ func TestAFullAuditLogDeniesOrProceedsAndRecovers(t *testing.T) {
 			}
 			if r.Ready().AuditBroken || !strings.Contains(r.log.String(), "audit log can be written again") {
 				t.Error("the recovery is not told")
+			}
+			told := r.records(gateway.KindUnrecorded)
+			if len(told) != 1 {
+				t.Fatalf("%d entries tell of what went unrecorded, want 1", len(told))
+			}
+			schematest.Validate(t, "unrecorded-record", told[0].Data)
+			var u struct {
+				Decisions, Denied int64
+				OnFailure         harness.RecordFailure
+			}
+			if err := json.Unmarshal(told[0].Data, &u); err != nil {
+				t.Fatal(err)
+			}
+			denied := lost
+			if then == harness.RecordProceed {
+				denied = 0
+			}
+			if u.Decisions != lost || u.Denied != denied || u.OnFailure != then {
+				t.Errorf("told of %+v, want %d decisions, %d denied", u, lost, denied)
 			}
 		})
 	}

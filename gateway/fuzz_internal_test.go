@@ -37,7 +37,7 @@ func FuzzDecide(f *testing.F) {
 		opts: o, log: slog.New(slog.DiscardHandler), metrics: newMetrics(), sessions: newSessions("/home/dev"),
 		source: "urn:example:fuzz", recorder: harness.Discard,
 	}
-	g.audit = newAuditor(o.Audit, g.log, g.metrics)
+	g.audit = newAuditor(o.Audit, o.OnAuditFailure, g.log, g.metrics)
 	if g.decider, err = NewDecider(o.Policy); err != nil {
 		f.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func Open(ctx context.Context, o Options) (_ *Gateway, err error) {
 			err = errors.Join(err, g.Close())
 		}
 	}()
-	g.audit = newAuditor(o.Audit, o.Logger, g.metrics)
+	g.audit = newAuditor(o.Audit, o.OnAuditFailure, o.Logger, g.metrics)
 	g.recorder = g
 	if g.source, err = installation(dir); err != nil {
 		return nil, err

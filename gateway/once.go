@@ -43,7 +43,7 @@ func Once(ctx context.Context, o Options, req *hookwire.Request) (_ *hookwire.An
 		return nil, fmt.Errorf("state folder: %w", err)
 	}
 	g := &Gateway{opts: o, log: o.Logger, metrics: newMetrics(), sessions: newSessions(o.Policy.Home), began: began, source: "urn:holdpoint:hook", recorder: spool}
-	g.audit = newAuditor(o.Audit, o.Logger, g.metrics)
+	g.audit = newAuditor(o.Audit, o.OnAuditFailure, o.Logger, g.metrics)
 	defer func() { err = errors.Join(err, g.Close()) }()
 	if g.decider, err = NewDecider(o.Policy); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdpoint/holdpoint/audit"
 	"github.com/holdpoint/holdpoint/facts"
+	"github.com/holdpoint/holdpoint/harness"
 	"github.com/holdpoint/holdpoint/policy"
 	"github.com/holdpoint/holdpoint/settle"
 )
@@ -26,14 +27,108 @@ const KindAnswer audit.Kind = "answer"
 // auditor writes entries and keeps the state of the log in sight.
 type auditor struct {
 	log     audit.Log
+	then    harness.RecordFailure
 	logger  *slog.Logger
 	metrics *metrics
 	broken  atomic.Bool
 	full    chan struct{} // a token while the log has no room; capacity 1
+
+	mu   sync.Mutex
+	lost unrecorded // since the last entry that told of it
 }
 
-func newAuditor(log audit.Log, logger *slog.Logger, m *metrics) *auditor {
-	return &auditor{log: log, logger: logger, metrics: m, full: make(chan struct{}, 1)}
+// KindUnrecorded is the kind of an audit entry about decisions that the log could
+// not be told of at the time.
+const KindUnrecorded audit.Kind = "unrecorded"
+
+// unrecordedVersion is the version of [unrecorded] in the audit log.
+const unrecordedVersion = 1
+
+// unrecorded is what an outage of the log leaves behind: how many decisions have no
+// entry.
+type unrecorded struct {
+	Version   int                   `json:"version"`
+	Decisions int64                 `json:"decisions"`        // settlements and answers
+	Denied    int64                 `json:"denied"`           // of them, by the policy or for want of a record
+	Others    int64                 `json:"others,omitempty"` // entries of other kinds
+	From      time.Time             `json:"from"`             // the first
+	To        time.Time             `json:"to"`               // the last
+	Then      harness.RecordFailure `json:"onFailure"`        // what became of decisions
+}
+
+// lose counts an entry that was not written.
+func (a *auditor) lose(e *audit.Entry) {
+	now := time.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	u := &a.lost
+	if u.From.IsZero() {
+		u.From = now
+	}
+	u.To = now
+	switch {
+	case e.Kind != audit.Settlement && e.Kind != KindAnswer:
+		u.Others++
+	default:
+		u.Decisions++
+		if a.then == harness.RecordDeny || e.Decision != string(settle.Proceed) {
+			u.Denied++
+		}
+	}
+}
+
+// tellLost writes the entry about what was lost, if anything was. It is called when
+// the log works again.
+func (a *auditor) tellLost(ctx context.Context) {
+	a.mu.Lock()
+	u := a.lost
+	a.lost = unrecorded{}
+	a.mu.Unlock()
+	if u.Decisions+u.Others == 0 {
+		return
+	}
+	u.Version, u.Then = unrecordedVersion, a.then
+	data, err := json.Marshal(u)
+	if err == nil {
+		_, err = a.log.Append(ctx, audit.Entry{Version: unrecordedVersion, Kind: KindUnrecorded, Time: time.Now(), Decision: string(a.then), Data: data})
+	}
+	if err != nil { // the next one tells of both
+		a.mu.Lock()
+		a.lost.Decisions, a.lost.Denied, a.lost.Others = a.lost.Decisions+u.Decisions, a.lost.Denied+u.Denied, a.lost.Others+u.Others
+		a.lost.From = u.From
+		if a.lost.To.IsZero() {
+			a.lost.To = u.To
+		}
+		a.mu.Unlock()
+		a.broken.Store(true)
+		return
+	}
+	a.logger.LogAttrs(ctx, slog.LevelWarn, "decisions went unrecorded", slog.Int64("decisions", u.Decisions), slog.Int64("denied", u.Denied))
+}
+
+// retry writes what waits for the log to work again.
+func (a *auditor) retry(ctx context.Context) {
+	if !a.broken.Load() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
+	defer cancel()
+	if a.broken.CompareAndSwap(true, false) {
+		a.recovered(ctx)
+	}
+}
+
+// recovered tells of the end of an outage, unless it goes on.
+func (a *auditor) recovered(ctx context.Context) {
+	if a.tellLost(ctx); a.broken.Load() {
+		return
+	}
+	a.metrics.auditPending.Set(0)
+	a.logger.LogAttrs(ctx, slog.LevelInfo, "audit log can be written again")
+}
+
+func newAuditor(log audit.Log, then harness.RecordFailure, logger *slog.Logger, m *metrics) *auditor {
+	return &auditor{log: log, then: then, logger: logger, metrics: m, full: make(chan struct{}, 1)}
 }
 
 // append writes e under a context that the caller cannot cancel: the entry must
@@ -43,6 +138,7 @@ func (a *auditor) append(ctx context.Context, e audit.Entry) error {
 	defer cancel()
 	_, err := a.log.Append(ctx, e.Fit())
 	if err != nil {
+		a.lose(&e)
 		a.metrics.auditFailures.Inc()
 		if errors.Is(err, audit.ErrFull) {
 			select {
@@ -57,8 +153,7 @@ func (a *auditor) append(ctx context.Context, e audit.Entry) error {
 		return err
 	}
 	if a.broken.Load() && a.broken.CompareAndSwap(true, false) {
-		a.metrics.auditPending.Set(0)
-		a.logger.LogAttrs(ctx, slog.LevelInfo, "audit log can be written again")
+		a.recovered(ctx)
 	}
 	return nil
 }

@@ -89,6 +89,7 @@ func fallbackEntry(f *hookwire.Fallback) audit.Entry {
 
 func (g *Gateway) spoolLoop(ctx context.Context) error {
 	for sleep(ctx, spoolEvery) {
+		g.audit.retry(ctx)
 		g.drainSpool(ctx)
 	}
 	return nil

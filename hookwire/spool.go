@@ -1,9 +1,7 @@
 package hookwire
 
 import (
-	"bufio"
 	"errors"
-	"io"
 	"strconv"
 	"time"
 )
@@ -176,37 +174,4 @@ func ParseSpoolLine(line []byte) (Fallback, error) {
 		return Fallback{}, ErrSpoolLine
 	}
 	return f, nil
-}
-
-// ReadSpool calls each for every good line of r in order and returns how many
-// lines were not good. It stops at the first error of each or of r. A line that
-// was cut off spoils at most the one that was appended to it.
-func ReadSpool(r io.Reader, each func(Fallback) error) (bad int, err error) {
-	lines := bufio.NewReaderSize(r, 4*SpoolLineBytes)
-	for {
-		line, err := lines.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) {
-			for errors.Is(err, bufio.ErrBufferFull) {
-				_, err = lines.ReadSlice('\n')
-			}
-			bad++
-		} else if len(line) > 0 {
-			// A good line may follow a cut-off one without a newline between them.
-			f, parseErr := ParseSpoolLine(line[max(0, len(line)-SpoolLineBytes):])
-			if parseErr != nil || len(line) > SpoolLineBytes {
-				bad++
-			}
-			if parseErr == nil {
-				if err := each(f); err != nil {
-					return bad, err
-				}
-			}
-		}
-		if err == io.EOF {
-			return bad, nil
-		}
-		if err != nil {
-			return bad, err
-		}
-	}
 }

@@ -9,6 +9,3 @@ var ErrSpool = errors.New("hookwire: no spool on this system")
 
 // AppendSpool fails with [ErrSpool].
 func AppendSpool(string, *Fallback) error { return ErrSpool }
-
-// DrainSpool finds nothing.
-func DrainSpool(string, func(Fallback) error) (int, error) { return 0, nil }

@@ -3,12 +3,10 @@
 package hookwire_test
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -43,86 +41,6 @@ func TestSpoolLine(t *testing.T) {
 		if _, err := hookwire.ParseSpoolLine([]byte(bad)); !errors.Is(err, hookwire.ErrSpoolLine) {
 			t.Errorf("%.20q: got %v, want ErrSpoolLine", bad, err)
 		}
-	}
-}
-
-func TestReadSpoolSurvivesCutLines(t *testing.T) {
-	good := hookwire.AppendSpoolLine(nil, fallback(1))
-	next := hookwire.AppendSpoolLine(nil, fallback(2))
-	in := append([]byte{}, good...)
-	in = append(in, good[:100]...) // the disk was full
-	in = append(in, next...)
-	in = append(in, bytes.Repeat([]byte("x"), 5000)...)
-	in = append(in, '\n')
-	in = append(in, good...)
-	in = append(in, good[:9]...)
-	var pids []int
-	bad, err := hookwire.ReadSpool(bytes.NewReader(in), func(f hookwire.Fallback) error {
-		pids = append(pids, f.PID)
-		return nil
-	})
-	if err != nil || bad != 3 || len(pids) != 3 || pids[0] != 1 || pids[1] != 2 || pids[2] != 1 {
-		t.Errorf("bad %d, pids %v, err %v", bad, pids, err)
-	}
-}
-
-func TestDrainSpoolLosesNothing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), hookwire.SpoolName)
-	const writers, each = 8, 200
-	var wg sync.WaitGroup
-	for w := range writers {
-		wg.Go(func() {
-			for i := range each {
-				if err := hookwire.AppendSpool(path, fallback(w*each+i)); err != nil {
-					t.Errorf("append: %v", err)
-				}
-			}
-		})
-	}
-	done := make(chan struct{})
-	go func() { wg.Wait(); close(done) }()
-	seen := map[int]int{}
-	take := func(f hookwire.Fallback) error { seen[f.PID]++; return nil }
-	for running := true; running; {
-		select {
-		case <-done:
-			running = false
-		default:
-		}
-		if bad, err := hookwire.DrainSpool(path, take); err != nil || bad != 0 {
-			t.Fatalf("bad %d, err %v", bad, err)
-		}
-	}
-	for pid := range writers * each {
-		if seen[pid] != 1 {
-			t.Fatalf("line %d was seen %d times", pid, seen[pid])
-		}
-	}
-}
-
-func TestDrainSpoolAgainAfterAnError(t *testing.T) {
-	path := filepath.Join(t.TempDir(), hookwire.SpoolName)
-	full := errors.New("full")
-	for pid := range 3 {
-		if err := hookwire.AppendSpool(path, fallback(pid)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := hookwire.DrainSpool(path, func(hookwire.Fallback) error { return full }); !errors.Is(err, full) {
-		t.Fatalf("got %v", err)
-	}
-	if err := hookwire.AppendSpool(path, fallback(3)); err != nil {
-		t.Fatal(err)
-	}
-	var pids []int
-	if _, err := hookwire.DrainSpool(path, func(f hookwire.Fallback) error { pids = append(pids, f.PID); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if len(pids) != 4 || pids[3] != 3 {
-		t.Errorf("got %v, want 0 to 3", pids)
-	}
-	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
-		t.Errorf("left behind: %v", left)
 	}
 }
 

@@ -4,8 +4,6 @@ package hookwire
 
 import (
 	"errors"
-	"io/fs"
-	"os"
 	"syscall"
 )
 
@@ -37,8 +35,8 @@ func AppendSpool(path string, f *Fallback) error {
 	return ErrSpool
 }
 
-// appendLocked reports in its first result that the file has been moved away by
-// [DrainSpool] in the meantime.
+// appendLocked reports in its first result that the file has been moved away by its
+// reader in the meantime (audit.IngestSpool).
 func appendLocked(fd int, path string, line []byte) (bool, error) {
 	if err := ownSpool(fd); err != nil {
 		return false, err
@@ -70,55 +68,4 @@ func ownSpool(fd int) error {
 		return ErrSpool
 	}
 	return nil
-}
-
-// DrainSpool hands every good line of the spool at path to each and removes what
-// was handed over. It returns how many lines were not good. The file is moved
-// aside first, so that clients go on meanwhile; when each fails, or the process
-// dies, the next call hands over the same lines again, so each must know a line
-// that it has seen (time and PID tell two lines apart). Only one process may
-// drain a spool: the holder of the gateway's lock.
-func DrainSpool(path string, each func(Fallback) error) (bad int, err error) {
-	aside := path + ".draining"
-	for range 2 { // what a former process left behind, then the spool itself
-		n, err := drainFile(aside, each)
-		bad += n
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return bad, err
-		}
-		if err := os.Rename(path, aside); err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				return bad, nil
-			}
-			return bad, err
-		}
-	}
-	n, err := drainFile(aside, each)
-	return bad + n, err
-}
-
-func drainFile(path string, each func(Fallback) error) (int, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	if err := ownSpool(int(f.Fd())); err != nil {
-		return 0, err
-	}
-	// Waits for a client that is just writing: microseconds.
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
-		if err == nil {
-			break
-		}
-		if err != syscall.EINTR {
-			return 0, err
-		}
-	}
-	bad, err := ReadSpool(f, each)
-	if err != nil {
-		return bad, err
-	}
-	return bad, os.Remove(path)
 }

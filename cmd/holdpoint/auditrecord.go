@@ -130,6 +130,17 @@ func describe(r *audit.Record) (outcome string, st style, took, why string) {
 			break
 		}
 		return "", "", "", fmt.Sprintf("gateway %s, process %d", d.Program, d.PID)
+	case gateway.KindUnrecorded:
+		var d struct {
+			Decisions int64  `json:"decisions"`
+			Denied    int64  `json:"denied"`
+			From      string `json:"from"`
+			To        string `json:"to"`
+		}
+		if json.Unmarshal(r.Data, &d) != nil {
+			break
+		}
+		return r.Decision, red, "", fmt.Sprintf("%d decisions have no record, %d of them denied: the log could not be written from %s to %s", d.Decisions, d.Denied, d.From, d.To)
 	case audit.AgentHooks, audit.Retention:
 	}
 	return r.Decision, dim, "", strings.Join(r.Flags, ", ")
