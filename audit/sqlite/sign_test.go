@@ -30,16 +30,24 @@ func TestSignEvery(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+				// What nobody waits for may wait for more of its kind.
+				var gathers time.Duration
+				if mode == audit.Batch {
+					gathers = 10 * time.Millisecond
+				}
 				add()
+				time.Sleep(gathers)
 				signed(1)
 				add()
 				add()
+				time.Sleep(gathers)
 				signed(1)
-				time.Sleep(audit.SignEvery - time.Millisecond)
+				time.Sleep(audit.SignEvery - 2*gathers - time.Millisecond)
 				signed(1)
-				time.Sleep(2 * time.Millisecond)
+				time.Sleep(gathers + 2*time.Millisecond)
 				signed(3)
 				add()
+				time.Sleep(gathers)
 				signed(3)
 				if c, err := log.Checkpoint(t.Context()); err != nil || c.Size != 4 {
 					t.Errorf("%+v, %v", c, err)

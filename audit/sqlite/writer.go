@@ -21,6 +21,11 @@ const (
 	// maxQueueBytes bounds the entries that wait without anybody waiting for
 	// them (audit.Batch). Past it Append waits.
 	maxQueueBytes = 4 << 20
+	// gather is how long an entry that nobody waits for lies in the queue for others
+	// to join its transaction, which costs as much for many; whoever wants an answer
+	// from us meanwhile has the processor. gatherBytes of them do not wait.
+	gather      = 10 * time.Millisecond
+	gatherBytes = 256 << 10
 )
 
 // A request is work for the writer: an entry, or a function to run between
@@ -58,6 +63,7 @@ type writer struct {
 	failing bool // the last transaction failed
 	closed  bool // no more requests
 	kick    chan struct{}
+	later   *time.Timer // kicks
 	done    chan struct{}
 	wake    func() // tells followers that there is more
 	lastErr error  // of the last write on close
@@ -265,6 +271,7 @@ func (w *writer) limit(bytes int64) error {
 
 func (w *writer) start(wake func()) {
 	w.wake = wake
+	w.later = time.AfterFunc(time.Hour, w.signal)
 	go w.run()
 }
 
@@ -286,9 +293,15 @@ func (w *writer) append(ctx context.Context, e audit.Entry) (audit.ID, error) {
 	} else {
 		w.queued += r.bytes()
 	}
+	urgent := r.result != nil || w.queued >= gatherBytes
+	if !urgent && len(w.queue) == 0 {
+		w.later.Reset(gather)
+	}
 	w.queue = append(w.queue, r)
 	w.mu.Unlock()
-	w.signal()
+	if urgent {
+		w.signal()
+	}
 	if r.result == nil {
 		return audit.Pending, nil
 	}
@@ -345,6 +358,7 @@ func (w *writer) run() {
 	defer close(w.done)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	defer w.later.Stop()
 	for {
 		timer.Reset(w.idle())
 		select {
