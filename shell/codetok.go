@@ -46,6 +46,14 @@ func tokenize(lang, src string) []token {
 	l := &lexer{lang: lang, src: src, nl: true}
 	for l.next() && len(l.toks) < maxTokens {
 	}
+	if lang == "lua" {
+		// A colon calls a method there.
+		for i := 1; i+1 < len(l.toks); i++ {
+			if t := &l.toks[i]; t.kind == tokOp && t.s == ":" && l.toks[i-1].kind == tokIdent && l.toks[i+1].kind == tokIdent {
+				t.s = "."
+			}
+		}
+	}
 	return l.toks
 }
 

@@ -837,6 +837,10 @@ scan:
 	}
 	rest := args[min(i, len(args)):]
 	out := unknownVal(tCmd)
+	if x.name == "ruby" && rubyServes(args) {
+		f.emit(Action{Kind: NetListen, Span: x.span, Command: x.cmd + 1})
+		return out
+	}
 	if len(codes) > 0 {
 		code := codes[0]
 		for _, c := range codes[1:] {
@@ -962,17 +966,44 @@ func rewriting(lang, code string, in value) (string, bool) {
 
 // otherInterpreter: languages that are not read. Editors and AppleScript start
 // shell commands in a way that is easy to see.
+// rubyServes reports ruby -run -e httpd, a web server for a folder, where it is
+// not bound to this machine.
+func rubyServes(args []value) bool {
+	run, serves, local := false, false, false
+	for i, a := range args {
+		run = run || a.s == "-run" || a.s == "-run.rb"
+		serves = serves || a.s == "httpd" || a.s == "-ehttpd"
+		if addr, ok := strings.CutPrefix(a.s, "--bind-address="); ok {
+			local = loopback(addr) && addr != "0.0.0.0"
+		} else if a.s == "-b" && i+1 < len(args) {
+			local = loopback(args[i+1].s) && args[i+1].s != "0.0.0.0"
+		}
+	}
+	return run && serves && !local
+}
+
+// buildWord reports what else than to run a script some of these programs do: to
+// build and test the project.
+func buildWord(prog string, args []value) bool {
+	word := args[0].s
+	switch prog {
+	case "swift":
+		return slices.Contains([]string{"build", "test", "run", "package"}, word)
+	case "nim":
+		return slices.Contains([]string{"c", "cpp", "cc", "js", "check", "doc", "r", "compile"}, word)
+	case "R":
+		return word == "CMD" && len(args) > 1 && slices.Contains([]string{"check", "build", "INSTALL", "Rd2pdf", "config"}, args[1].s)
+	}
+	return false
+}
+
 func (x *inv) otherInterpreter(args []value) value {
 	f, m := x.f, x.f.m
+	if len(args) > 0 && buildWord(x.name, args) {
+		m.undecided(TargetOpaque, x.name+" "+plain(args[0].s), false, x.cmd, x.span)
+		return unknownVal(tCmd)
+	}
 	switch x.name {
-	case "swift":
-		if len(args) > 0 {
-			switch args[0].s {
-			case "build", "test", "run", "package":
-				m.undecided(TargetOpaque, "swift "+args[0].s, false, x.cmd, x.span)
-				return unknownVal(tCmd)
-			}
-		}
 	case "osascript":
 		for _, a := range args {
 			s := a.text()

@@ -13,7 +13,7 @@ func riskyTarget(name string) bool {
 	})
 	if n := len(words); n > 0 {
 		switch words[n-1] {
-		case "status", "list", "version", "check", "diff", "show", "plan", "validate", "info", "lint", "help", "test", "tests", "types", "dry":
+		case "status", "list", "version", "check", "diff", "show", "plan", "validate", "info", "lint", "help", "test", "tests", "types", "dry", "generate", "codegen", "typecheck":
 			return false
 		}
 	}
@@ -37,10 +37,18 @@ func (x *inv) project() value {
 	if x.spec == nil {
 		return x.unknownProgram()
 	}
+	before := len(m.res.Actions)
 	out := x.runSpec()
 	p := x.p
+	told := false // what the target's name promises
+	for i := before; i < len(m.res.Actions); i++ {
+		switch m.res.Actions[i].Kind {
+		case PkgPublish, InfraDestroy, DataDestroy:
+			told = true
+		}
+	}
 	target := func(name string) {
-		m.undecided(TargetOpaque, x.name+" "+name, riskyTarget(name), x.cmd, x.span)
+		m.undecided(TargetOpaque, x.name+" "+name, riskyTarget(name) && !told, x.cmd, x.span)
 	}
 	sub := strings.Join(p.sub, " ")
 	switch x.name {
@@ -516,7 +524,7 @@ func (x *inv) runPackage(pos []value) {
 		return
 	}
 	switch baseName(bare) {
-	case "jest", "vitest", "eslint", "prettier", "tsc", "mocha", "ava", "c8", "nyc", "webpack", "vite", "rollup", "esbuild", "parcel", "tsup", "playwright", "cypress", "biome", "stylelint", "svelte-check", "vue-tsc", "astro", "next", "nuxt", "remix", "tailwindcss", "postcss", "babel", "swc", "lint-staged", "commitlint", "typedoc", "storybook", "ruff", "black", "mypy", "pytest", "isort", "flake8", "pyright", "oxlint", "knip", "depcheck", "npm-check-updates", "ncu", "ts-node", "tsx", "rimraf", "sort-package-json", "markdownlint", "markdownlint-cli", "publint", "attw", "size-limit", "bundlesize", "license-checker", "syncpack", "madge", "dependency-cruiser", "cspell", "tap", "karma", "jasmine", "wdio", "graphql-codegen", "openapi-typescript", "sass", "lessc", "terser", "svgo", "serve", "http-server":
+	case "jest", "vitest", "eslint", "prettier", "tsc", "mocha", "ava", "c8", "nyc", "webpack", "vite", "rollup", "esbuild", "parcel", "tsup", "playwright", "cypress", "biome", "stylelint", "svelte-check", "vue-tsc", "astro", "next", "nuxt", "remix", "tailwindcss", "postcss", "babel", "swc", "lint-staged", "commitlint", "typedoc", "storybook", "ruff", "black", "mypy", "pytest", "isort", "flake8", "pyright", "oxlint", "knip", "depcheck", "npm-check-updates", "ncu", "ts-node", "tsx", "rimraf", "sort-package-json", "markdownlint", "markdownlint-cli", "publint", "attw", "size-limit", "bundlesize", "license-checker", "syncpack", "madge", "dependency-cruiser", "cspell", "tap", "karma", "jasmine", "wdio", "graphql-codegen", "openapi-typescript", "sass", "lessc", "terser", "svgo", "serve", "http-server", "sdks":
 		m.undecided(TargetOpaque, x.name+" "+bare, false, x.cmd, x.span)
 		return
 	}
