@@ -307,17 +307,6 @@ func TestEncoderAgreesWithDecoder(t *testing.T) {
 
 // TestEffectsAgree does the same for effects, at every boundary.
 func TestEffectsAgree(t *testing.T) {
-	texts := []string{
-		`{"type":"deny","reason":"r","code":"a.b","extensions":{"a.b":1}}`, `{"type":"allow"}`, `{"type":"ask"}`, `{"type":"message","text":""}`,
-		`{"type":"flow","operation":"stop","reason":"r"}`, `{"type":"flow","operation":"continue","instruction":"i"}`, `{"type":"flow","operation":"continue"}`,
-		`{"type":"inject","target":"context","operation":"append","deliverAt":"now","value":[{"id":"m","role":"user","parts":[]}]}`,
-		`{"type":"modify","target":"input","operation":"merge","value":{"a":1}}`,
-		`{"type":"modify","target":"prompt","operation":"replace","value":[{"id":"m","role":"user","parts":[{"id":"p","kind":"text","mediaType":"text/plain","selection":"body","text":"t"}]}]}`,
-		`{"type":"modify","target":"summary","operation":"merge","value":[{"id":"p","kind":"text","mediaType":"text/plain","selection":"body","text":"t"}]}`,
-		`{"type":"modify","target":"content","operation":"merge","value":[{"id":"m","role":"assistant","parts":[]}]}`, `{"type":"modify","target":"content","operation":"merge","value":{"a":"b"}}`,
-		`{"type":"modify","target":"workspace","operation":"replace","value":{"cwd":"/x"}}`, `{"type":"return","value":null}`, `{"type":"return","value":[{"id":"m","role":"tool","parts":[]}]}`,
-		`{"type":"return","value":{"action":"accept","content":{"a":"b"}}}`, `{"type":"return","value":[{"id":"p","kind":"text","mediaType":"text/plain","selection":"body","text":"t"}]}`,
-	}
 	written, refused := 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
 		for range 30 {
@@ -334,7 +323,7 @@ func TestEffectsAgree(t *testing.T) {
 				}
 				caps = &b
 			}
-			text := rapid.SampledFrom(texts).Draw(rt, "effect")
+			text := rapid.SampledFrom(effectTexts).Draw(rt, "effect")
 			frame := func(text string) []byte {
 				return []byte(`{"jsonrpc":"2.0","id":"e","result":{"protocolVersion":"draft","effects":[` + text + `]}}`)
 			}
@@ -369,4 +358,17 @@ func TestEffectsAgree(t *testing.T) {
 	if written < 200 || refused < 200 {
 		t.Errorf("%d written and %d refused prove too little", written, refused)
 	}
+}
+
+// effectTexts is one effect of each form.
+var effectTexts = []string{
+	`{"type":"deny","reason":"r","code":"a.b","extensions":{"a.b":1}}`, `{"type":"allow"}`, `{"type":"ask"}`, `{"type":"message","text":""}`,
+	`{"type":"flow","operation":"stop","reason":"r"}`, `{"type":"flow","operation":"continue","instruction":"i"}`, `{"type":"flow","operation":"continue"}`,
+	`{"type":"inject","target":"context","operation":"append","deliverAt":"now","value":[{"id":"m","role":"user","parts":[]}]}`,
+	`{"type":"modify","target":"input","operation":"merge","value":{"a":1}}`,
+	`{"type":"modify","target":"prompt","operation":"replace","value":[{"id":"m","role":"user","parts":[{"id":"p","kind":"text","mediaType":"text/plain","selection":"body","text":"t"}]}]}`,
+	`{"type":"modify","target":"summary","operation":"merge","value":[{"id":"p","kind":"text","mediaType":"text/plain","selection":"body","text":"t"}]}`,
+	`{"type":"modify","target":"content","operation":"merge","value":[{"id":"m","role":"assistant","parts":[]}]}`, `{"type":"modify","target":"content","operation":"merge","value":{"a":"b"}}`,
+	`{"type":"modify","target":"workspace","operation":"replace","value":{"cwd":"/x"}}`, `{"type":"return","value":null}`, `{"type":"return","value":[{"id":"m","role":"tool","parts":[]}]}`,
+	`{"type":"return","value":{"action":"accept","content":{"a":"b"}}}`, `{"type":"return","value":[{"id":"p","kind":"text","mediaType":"text/plain","selection":"body","text":"t"}]}`,
 }
