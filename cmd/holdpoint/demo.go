@@ -311,10 +311,20 @@ func (a *app) showPlugIn(socket string, stay bool) {
 	fmt.Fprintf(w, "\n%s\n", claudeSettings(client))
 }
 
+// guard is what a hook's command line ends in where the event can be refused: it
+// refuses when the client did not run, and passes the client's own refusals on. The
+// documentation has the same text. quote is the quote for its reason: ' , or " inside
+// a text in single quotes.
+func guard(quote string) string {
+	return ` || { [ $? -eq 2 ] || echo ` + quote + guardReason + quote + ` >&2; exit 2; }`
+}
+
+const guardReason = "The policy hook did not run, so this operation was refused."
+
 // claudeSettings is the hook configuration for Claude Code in guarded form: a
 // client that is missing or dies refuses as well.
 func claudeSettings(client string) string {
-	command := client + ` claude-code PreToolUse || { [ $? -eq 2 ] || echo 'The policy hook did not run, so this operation was refused.' >&2; exit 2; }`
+	command := client + " claude-code PreToolUse" + guard("'")
 	type handler struct {
 		Type    string `json:"type"`
 		Command string `json:"command"`
