@@ -219,7 +219,8 @@ func FuzzLint(f *testing.F) {
 		answers, _ := wiredraft.Lint("m.json", data, wiredraft.KindMessage, wiredraft.LintOptions{Request: []byte(validRequest)})
 		caps := ahp.DenyOnly()
 		_, failure := wiredraft.DecodeResponse(data, "e-1", ahp.ToolBefore, &caps, wiredraft.Limits{})
-		if (failure == nil || failure.Pointer == "/error") != (len(answers) == 0) && failure != nil && failure.Code == 0 {
+		isError := failure != nil && (failure.Class == ahp.FailRPCError || failure.Class == ahp.FailUnsupported && failure.Code != 0)
+		if (failure == nil || isError) != (len(answers) == 0) {
 			t.Errorf("lint says %v, decoding %v", answers, failure)
 		}
 		for _, p := range slices.Concat(problems, events, answers) {
