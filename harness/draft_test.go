@@ -325,3 +325,31 @@ func TestEveryEvent(t *testing.T) {
 		t.Errorf("%d events, want 32", n)
 	}
 }
+
+// What a request's state holds is content too: a subscription sees of it what it
+// selects (AHP-CONTENT-002).
+func TestStateFollowsSelection(t *testing.T) {
+	supplies := `{"type":"return","value":[{"id":"m-s","role":"assistant","parts":[{"id":"p-s","kind":"text","mediaType":"text/plain","selection":"body","text":"SUPPLIED"}]}]}`
+	injects := `{"type":"inject","target":"context","operation":"append","deliverAt":"now","value":[{"id":"m-i","role":"developer","parts":[{"id":"p-i","kind":"text","mediaType":"text/plain","selection":"body","text":"INJECTED"}]}]}`
+	for _, tt := range []struct {
+		ev      *ahp.Event
+		effects string
+		secret  []string
+		hidden  []string // stands there in place of it
+	}{
+		{everyEvent(t, ahp.ModelRequestBefore), list(supplies, injects), []string{"SUPPLIED", "INJECTED"}, []string{`"m-s"`, `"m-i"`, `"selection":"omit"`}},
+		{draftTool(), list(`{"type":"return","value":{"x":"SUPPLIED"}}`, injects), []string{"SUPPLIED", "INJECTED"}, []string{`"value":null`, `"withheld":true`, `"m-i"`}},
+		{everyEvent(t, ahp.TurnFinishBefore), `[{"type":"flow","operation":"continue","instruction":"INSTRUCTED"}]`, []string{"INSTRUCTED"}, []string{`"flow":"continue"`, `"instructions":[]`}},
+	} {
+		var k cast
+		k.add("net.acme.first", says(tt.effects), asks(ahp.FailClosed, "*"))
+		all := k.add("net.acme.all", says("[]"), asks(ahp.FailClosed, "*"))
+		none := k.add("net.acme.none", says("[]"), selecting(asks(ahp.FailClosed, "*"), selection(ahp.SelectOmit)))
+		h := k.open(t, nil)
+		if _, err := settleOne(t, h, tt.ev); err != nil {
+			t.Fatalf("%v: %s", err, h.log.String())
+		}
+		wantIn(t, all.asked()[0], tt.secret, "withheld")
+		wantIn(t, none.asked()[0], tt.hidden, tt.secret...)
+	}
+}

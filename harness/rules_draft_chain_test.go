@@ -322,7 +322,7 @@ var draftChainRules = []draftRule{
 			t.Errorf("%s, messages %q", s.State, s.Messages)
 		}
 	}},
-	{"D-AMB-8", func(t *testing.T) {
+	{"D-FAIL-1", func(t *testing.T) {
 		// Fail-closed where deny is no effect: refused, and the host knows what to hold back.
 		for _, typ := range ahp.DraftEvents() {
 			if !typ.Interceptable(ahp.VersionDraft) {

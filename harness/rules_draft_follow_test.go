@@ -50,6 +50,8 @@ var followRules = []draftRule{
 			`"outcome":"denied"`, `"execution":{"status":"skipped","reason":"policy"}`, `"parentEventId":"ev-before"`,
 			`"call":{"id":"tc-9001"}`, "terraform plan", `"session":{"id":"s-88"`, `"turn":{"id":"turn-1"}`,
 		}, "destroy", "net.acme.a", "frozen")
+		// A stopped call is cancelled (D-AMB-23).
+		wantIn(t, followed(t, list(stop)), []string{`"outcome":"cancelled"`, `"reason":"cancelled"`, `"detail":"`})
 	}},
 	{"D-TE-3", func(t *testing.T) {
 		wantIn(t, followed(t, list(supply)), []string{`"outcome":"ok"`, `"execution":{"status":"skipped","reason":"supplied_result"}`}, "durationMs", "net.acme.a")
@@ -60,9 +62,6 @@ var followRules = []draftRule{
 		} {
 			wantIn(t, followed(t, `[{"type":"return","value":`+value+`}]`), []string{want, `"role":"tool"`})
 		}
-	}},
-	{"D-AMB-23", func(t *testing.T) {
-		wantIn(t, followed(t, list(stop)), []string{`"outcome":"cancelled"`, `"reason":"cancelled"`, `"detail":"`})
 	}},
 	{"D-APP-6", func(t *testing.T) {
 		// An approval that nobody gives is a denial.
