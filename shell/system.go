@@ -1,0 +1,137 @@
+package shell
+
+import (
+	"strings"
+)
+
+// kill judges signals: to whom, and how that was found.
+func (x *inv) kill() value {
+	f, p := x.f, x.p
+	at := x.cmd + 1
+	switch x.name {
+	case "pgrep", "pidof":
+		t := tKillList | tNames
+		if p != nil && p.given("-P") {
+			t = tOwnPid
+		}
+		return value{s: unknownText, t: t}
+	case "ps":
+		return value{s: unknownText, t: tKillList | tNames}
+	case "lsof":
+		return value{s: unknownText, t: tOwnPid | tNames}
+	case "fuser":
+		return value{s: unknownText, t: tNames}
+	case "kill":
+		args := x.args[1:]
+		sig := ""
+		var targets []value
+		for i := 0; i < len(args); i++ {
+			s := args[i].text()
+			if s == "--" {
+				targets = append(targets, args[i+1:]...)
+				break
+			}
+			switch {
+			case s == "-l" || s == "-L" || s == "--list" || s == "--table":
+				return value{s: unknownText}
+			case (s == "-s" || s == "-n" || s == "--signal") && i+1 < len(args):
+				i++
+				sig = args[i].s
+			case strings.HasPrefix(s, "--signal="):
+				sig = s[9:]
+			case strings.HasPrefix(s, "-") && sig == "" && len(targets) == 0 && len(s) > 1:
+				sig = s[1:]
+			default:
+				targets = append(targets, args[i])
+			}
+		}
+		if sig == "0" {
+			return value{}
+		}
+		// kill -1 alone sends nothing; kill -9 -1 hits all.
+		for _, v := range targets {
+			broad := v.s == "-1" || v.has(tKillList)
+			a := Action{Kind: ProcKill, Name: plain(v.s), Broad: broad, Span: v.span, Command: at}
+			if len(v.src) > 0 {
+				a.Path = f.m.res.Actions[v.src[0]].Path
+			}
+			f.emit(a)
+		}
+	case "killall", "killall5", "pkill", "skill", "snice", "slay", "fkill", "xkill":
+		if p == nil {
+			return value{}
+		}
+		if p.given("-l", "-V", "--list", "--version", "-h", "--help") && x.name != "pkill" || p.given("-0") {
+			return value{}
+		}
+		if s := p.flag("-s", "--signal"); s != nil && s.val.s == "0" {
+			return value{}
+		}
+		name := ""
+		if len(p.pos) > 0 {
+			name = plain(p.pos[0].s)
+		}
+		own := false
+		if fl := p.flag("-P"); fl != nil && (fl.val.has(tOwnPid) || x.name == "pkill" && len(p.pos) == 0) {
+			own = true
+		}
+		if fl := p.flag("-F"); fl != nil && x.name == "pkill" {
+			own = true
+		}
+		f.emit(Action{Kind: ProcKill, Name: name, Broad: !own, Span: x.span, Command: at})
+	}
+	return value{}
+}
+
+func (x *inv) printenv() value {
+	f := x.f
+	var out value
+	n := 0
+	for _, a := range x.args[1:] {
+		if strings.HasPrefix(a.s, "-") {
+			continue
+		}
+		n++
+		if v, ok := f.vars[a.s]; ok {
+			out = concat(out, v.v)
+			continue
+		}
+		i := f.emit(Action{Kind: EnvPrint, Name: plain(a.s), Span: a.span, Command: x.cmd + 1})
+		out = value{s: unknownText, src: append(out.src, i), vars: nil}
+	}
+	if n == 0 {
+		i := f.emit(Action{Kind: EnvPrint, Quiet: true, Span: x.span, Command: x.cmd + 1})
+		return value{s: unknownText, t: tEnv, src: []int{i}}
+	}
+	return out
+}
+
+// later is crontab and at.
+func (x *inv) later() value {
+	f, p := x.f, x.p
+	at := x.cmd + 1
+	if x.name == "crontab" {
+		if p.given("-l") || p.given("-V") {
+			return value{s: unknownText, t: tCmd}
+		}
+		f.emit(Action{Kind: Persist, Name: "crontab", Span: x.span, Command: at})
+		return value{}
+	}
+	if p.given("-l", "-c", "-V") || p.given("-r", "-d") {
+		return value{s: unknownText, t: tCmd}
+	}
+	f.emit(Action{Kind: Persist, Name: x.name, Span: x.span, Command: at})
+	if f.hasIn && x.in.s != "" {
+		f.run(x.in, ViaLater, nil)
+	}
+	return value{}
+}
+
+// system is systemctl and other programs that rule services, and whatever the
+// table says of it alone.
+func (x *inv) system() value {
+	if x.spec == nil {
+		return x.unknownProgram()
+	}
+	return x.runSpec()
+}
