@@ -13,6 +13,7 @@ import (
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/wire01"
 	"github.com/holdpoint/holdpoint/ahp/wiredraft"
+	"github.com/holdpoint/holdpoint/internal/deep"
 )
 
 // A Server answers AHP messages with a [Handler]. One server may serve any
@@ -345,6 +346,7 @@ func (s *Server) call(ctx context.Context, x *exchange, observe bool) ([]ahp.Eff
 	x.refs.Add(1)
 	go func() {
 		defer x.end()
+		deep.Stack()
 		c := called{err: errPanic} // stands if the handler ends the goroutine instead of returning
 		defer func() { done <- c }()
 		c = s.guarded(ctx, &x.req, observe)

@@ -10,6 +10,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/holdpoint/holdpoint/internal/deep"
 )
 
 // ServeStdio answers one message for each line of in on out, until in ends
@@ -117,6 +119,7 @@ func (p *stdio) hire() {
 }
 
 func (p *stdio) work() {
+	deep.Stack()
 	buf := bodies.Get().(*[]byte)
 	line := *buf
 	defer func() {

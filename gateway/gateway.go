@@ -119,8 +119,8 @@ func Open(ctx context.Context, o Options) (_ *Gateway, err error) {
 // What is remembered of answers to harnesses elsewhere. A repeat comes within seconds,
 // and a policy gives the same answer again: the memory saves work and a second record.
 const (
-	answersKept  = 1024
-	answersBytes = 2 << 20
+	answersKept  = 512
+	answersBytes = 1 << 20
 )
 
 // openChain makes the chain: the policy first, then what is registered.

@@ -15,6 +15,7 @@ import (
 	"github.com/holdpoint/holdpoint/audit"
 	"github.com/holdpoint/holdpoint/harness"
 	"github.com/holdpoint/holdpoint/hookwire"
+	"github.com/holdpoint/holdpoint/internal/deep"
 	"github.com/holdpoint/holdpoint/native"
 	"github.com/holdpoint/holdpoint/native/claude"
 	"github.com/holdpoint/holdpoint/native/codex"
@@ -78,6 +79,7 @@ func (g *Gateway) serveHooks(ctx, work context.Context) error {
 		case slots <- struct{}{}:
 			conns.Go(func() {
 				defer func() { <-slots }()
+				deep.Stack()
 				g.serveHook(work, c)
 			})
 		default:

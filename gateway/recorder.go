@@ -256,7 +256,7 @@ func (g *Gateway) settlementEntry(kind audit.Kind, agent string, r *settle.Recor
 			e.Flags = append(e.Flags, "shadow:"+f.Rule)
 		}
 	}
-	e.Data = r.MarshalAppend(nil)
+	e.Data = r.MarshalAppend(make([]byte, 0, 1<<10))
 	if len(e.Data) > audit.MaxDataBytes {
 		// The lists of names are the long part, and the columns hold their start.
 		short := *r

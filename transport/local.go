@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/internal/deep"
 )
 
 // local calls a function in this process. Each call runs in a goroutine of its
@@ -68,6 +69,7 @@ func (l *local) call(ctx context.Context, frame []byte) ([]byte, *ahp.Failure) {
 	done := make(chan localAnswer, 1)
 	go func() {
 		defer l.wg.Done()
+		deep.Stack()
 		a := localAnswer{err: errGivenUp}
 		if inner.Err() == nil { // whoever left before it began gets nothing begun
 			a = l.run(inner, frame)
