@@ -199,6 +199,7 @@ func answers(raw ahp.Raw) error {
 			if json.Unmarshal(v, &list) == nil && !slices.ContainsFunc(list, func(x any) bool { _, ok := x.(string); return !ok }) {
 				continue
 			}
+		default:
 		}
 		return errors.New("an answer is a string, a number, a boolean or a list of strings")
 	}
@@ -307,10 +308,10 @@ func hiddenText(p ahp.Part) bool { return p.Kind == ahp.PartText && p.Hidden() }
 
 // targetParts returns the text parts that a change at ev replaces.
 func targetParts(ev *ahp.Event) []ahp.Part {
-	switch b := ev.Body.(type) {
-	case *ahp.CompactBeforeBody:
+	if b, ok := ev.Body.(*ahp.CompactBeforeBody); ok {
 		return b.Instructions
-	case *ahp.CompactAfterBody:
+	}
+	if b, ok := ev.Body.(*ahp.CompactAfterBody); ok {
 		return b.Summary
 	}
 	return nil
@@ -323,8 +324,9 @@ func roleAt(t ahp.EventType) ahp.Role {
 		return ahp.RoleUser
 	case ahp.MessageOutbound:
 		return ahp.RoleAssistant
+	default:
+		return ""
 	}
-	return ""
 }
 
 func object(raw ahp.Raw) bool {

@@ -2,6 +2,7 @@ package backend_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,13 +54,13 @@ func TestPromptContext(t *testing.T) {
 							}
 						}
 						tt.end(cancel, s)
-						if ctx.Err() != tt.err {
+						if !errors.Is(ctx.Err(), tt.err) {
 							t.Errorf("%v, expected %v", ctx.Err(), tt.err)
 						}
 						<-ctx.Done()
 						if waits {
 							<-derived.Done()
-							if derived.Err() != tt.err {
+							if !errors.Is(derived.Err(), tt.err) {
 								t.Errorf("derived: %v, expected %v", derived.Err(), tt.err)
 							}
 						}

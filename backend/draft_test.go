@@ -108,8 +108,10 @@ func manifest(events ...ahp.ManifestEvent) *ahp.Manifest {
 	return &ahp.Manifest{
 		Events: events, Transports: []string{"http"}, ManagedPolicy: ahp.ManagedPolicy{Scopes: []ahp.Scope{ahp.ScopeUser}},
 		Gaps: []ahp.Gap{
-			{Path: "limits.maxUploadBytes", Reason: "no attachments"}, {Path: "limits.maxContinuations", Reason: "not offered"},
-			{Path: "limits.minTimeoutMs", Reason: "unknown"}, {Path: "limits.maxTimeoutMs", Reason: "unknown"},
+			{Path: "limits.maxUploadBytes", Reason: "no attachments"},
+			{Path: "limits.maxContinuations", Reason: "not offered"},
+			{Path: "limits.minTimeoutMs", Reason: "unknown"},
+			{Path: "limits.maxTimeoutMs", Reason: "unknown"},
 		},
 	}
 }
@@ -422,9 +424,18 @@ var draftRepeatRules = []draftRule{
 			frame string
 			want  string
 		}{
-			{state("none"), "1"}, {state("none"), "1"}, {state("ask"), "2"}, {state("none"), "1"}, {respelled, "1"}, {envelope, "1"},
-			{draftCall("a", allCaps), "3"}, {draftCall("a", denyCaps), "4"}, {state("ask"), "2"}, {draftCall("a", denyCaps), "4"},
-			{strings.Replace(state("none"), `"ls"`, `"ps"`, 1), "5"}, {strings.Replace(state("none"), "urn:example:h", "urn:example:i", 1), "6"},
+			{state("none"), "1"},
+			{state("none"), "1"},
+			{state("ask"), "2"},
+			{state("none"), "1"},
+			{respelled, "1"},
+			{envelope, "1"},
+			{draftCall("a", allCaps), "3"},
+			{draftCall("a", denyCaps), "4"},
+			{state("ask"), "2"},
+			{draftCall("a", denyCaps), "4"},
+			{strings.Replace(state("none"), `"ls"`, `"ps"`, 1), "5"},
+			{strings.Replace(state("none"), "urn:example:h", "urn:example:i", 1), "6"},
 			{draftRequest("a", draftEvent("a", ahp.ToolBefore, toolPart), allCaps, `,"extensions":{}`), "7"},
 		} {
 			if got := told(t, s, tt.frame); got != `[{"type":"deny","reason":"`+tt.want+`"}]` {

@@ -318,17 +318,16 @@ func TestEffectsNameWhatIsNew(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, f := range list {
-		switch f := f.(type) {
-		case *ahp.Modify:
-			if f.Value.Messages[1].ID != "mine" || f.Value.Messages[1].Parts[0].ID != "mine/0" {
-				t.Errorf("a given id became %q", f.Value.Messages[1].ID)
+		var messages []ahp.Message
+		if m, ok := f.(*ahp.Modify); ok {
+			if messages = m.Value.Messages; messages[1].ID != "mine" || messages[1].Parts[0].ID != "mine/0" {
+				t.Errorf("a given id became %q", messages[1].ID)
 			}
-			seen[f.Value.Messages[0].ID] = true
-			seen[f.Value.Messages[0].Parts[0].ID] = true
-		case *ahp.Inject:
-			seen[f.Messages[0].ID] = true
-			seen[f.Messages[0].Parts[0].ID] = true
+		} else {
+			messages = f.(*ahp.Inject).Messages
 		}
+		seen[messages[0].ID] = true
+		seen[messages[0].Parts[0].ID] = true
 	}
 	if len(seen) != 12 || seen[""] {
 		t.Errorf("%d ids: %v", len(seen), seen)

@@ -167,12 +167,8 @@ var versionName = []byte(`"protocolVersion"`)
 // guess returns the version that the frame most likely has: the value of the first
 // member called protocolVersion, wherever it stands.
 func guess(frame []byte) ahp.Version {
-	i := bytes.Index(frame, versionName)
-	if i < 0 {
-		return ""
-	}
-	rest := bytes.TrimLeft(frame[i+len(versionName):], ": \t\r\n")
-	if bytes.HasPrefix(rest, []byte(`"`+ahp.Version01+`"`)) {
+	_, rest, _ := bytes.Cut(frame, versionName)
+	if bytes.HasPrefix(bytes.TrimLeft(rest, ": \t\r\n"), []byte(`"`+ahp.Version01+`"`)) {
 		return ahp.Version01
 	}
 	return ""

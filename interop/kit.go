@@ -29,8 +29,9 @@ type kitRun struct {
 	python, scripts, self, dir string
 	stderr                     io.Writer
 
-	results map[cell]*tally
-	faults  []error
+	results   map[cell]*tally
+	exchanged int
+	faults    []error
 }
 
 // A cell is one cell of the table.
@@ -52,7 +53,7 @@ func protocol(ctx context.Context, stdout, stderr io.Writer, python, scripts str
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a folder that is left behind fails no scenario
 	k := &kitRun{python: python, scripts: scripts, self: self, dir: dir, stderr: stderr, results: map[cell]*tally{}}
 	for _, over := range carriers() {
 		for _, way := range directions() {
@@ -67,6 +68,7 @@ func protocol(ctx context.Context, stdout, stderr io.Writer, python, scripts str
 			fmt.Fprintf(stdout, "%s, %s: %.1f s\n", way, over, time.Since(began).Seconds())
 		}
 	}
+	k.exchange(ctx)
 	for _, f := range k.faults {
 		fmt.Fprintln(stdout, "FAIL", f)
 	}
@@ -75,7 +77,7 @@ func protocol(ctx context.Context, stdout, stderr io.Writer, python, scripts str
 		n += t.passed
 		other += t.differs
 	}
-	fmt.Fprintf(stdout, "agenthooksprotocol: %d scenarios passed, %d differ as listed, %d faults\n", n, other, len(k.faults))
+	fmt.Fprintf(stdout, "agenthooksprotocol: %d scenarios passed, %d differ as listed, %d exchanges, %d faults\n", n, other, k.exchanged, len(k.faults))
 	switch {
 	case len(k.faults) > 0:
 		return nil, errors.New("scenarios fail")
@@ -143,6 +145,10 @@ func (k *kitRun) table() string {
 			}
 		}
 		b.WriteString("\n")
+	}
+	b.WriteString("\n| Exchange | Rule |\n| --- | --- |\n")
+	for _, e := range exchanges() {
+		fmt.Fprintf(&b, "| %s | %s |\n", e.name, e.rule)
 	}
 	return b.String()
 }

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,19 +55,13 @@ func (r *recorder) add(m ahp.Method, q *backend.Request) {
 	r.err = errors.Join(r.err, err)
 }
 
-// newBackend returns our backend, which answers by the event's id.
-func newBackend(log io.Writer) (*backend.Server, *recorder, error) {
-	r := &recorder{out: log}
-	decide := func(_ context.Context, q *backend.Request) ([]ahp.Effect, error) {
-		r.add(ahp.MethodIntercept, q)
-		return scenarioOf(q.Event.ID).answer(q)
-	}
-	s, err := backend.New(backend.HandlerFunc(decide), backend.Options{
-		Versions: []ahp.Version{ahp.Version01, ahp.VersionDraft},
-		Observe:  func(_ context.Context, q *backend.Request) { r.add(ahp.MethodObserve, q) },
-	})
-	return s, r, err
+// handle answers by the event's id.
+func (r *recorder) handle(ctx context.Context, q *backend.Request) ([]ahp.Effect, error) {
+	r.add(ahp.MethodIntercept, q)
+	return scenarioHandler(ctx, q)
 }
+
+func (r *recorder) observe(_ context.Context, q *backend.Request) { r.add(ahp.MethodObserve, q) }
 
 // runBackend is this program as a stdio backend. With one set it ends after one line:
 // the package's per-event transport keeps the child's stdin open and waits for its
@@ -79,7 +71,10 @@ func runBackend(ctx context.Context, log string, one bool) error {
 	if err != nil {
 		return err
 	}
-	s, r, err := newBackend(f)
+	r := &recorder{out: f}
+	s, err := backend.New(backend.HandlerFunc(r.handle), backend.Options{
+		Versions: []ahp.Version{ahp.Version01, ahp.VersionDraft}, Observe: r.observe,
+	})
 	if err != nil {
 		return err
 	}
@@ -106,7 +101,7 @@ type step struct {
 // backend, and checks what it makes of the answers and what the backend was given.
 func (k *kitRun) askOurs(ctx context.Context, over carrier) error {
 	log := filepath.Join(k.dir, fmt.Sprintf("ours-%d.jsonl", slices.Index(carriers(), over)))
-	transport, stop, err := k.serveOurs(over, log)
+	transport, stop, err := k.serveOurs(ctx, over, log)
 	if err != nil {
 		return err
 	}
@@ -223,7 +218,7 @@ func (k *kitRun) told(way direction, over carrier, log string) error {
 
 // serveOurs starts our backend, or says how it is started, as a registration's
 // transport.
-func (k *kitRun) serveOurs(over carrier, log string) (transport map[string]any, stop func(), err error) {
+func (k *kitRun) serveOurs(ctx context.Context, over carrier, log string) (transport map[string]any, stop func(), err error) {
 	if over != overHTTP {
 		life, args := ahp.Persistent, []string{"-as-backend", log}
 		if over == perEvent {
@@ -235,23 +230,16 @@ func (k *kitRun) serveOurs(over carrier, log string) (transport map[string]any, 
 	if err != nil {
 		return nil, nil, err
 	}
-	s, _, err := newBackend(f)
+	r := &recorder{out: f}
+	url, end, err := listen(ctx, r.handle, backend.Options{Observe: r.observe})
 	if err != nil {
 		return nil, nil, err
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, nil, err
-	}
-	srv := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
-	done := make(chan error, 1)
-	go func() { done <- srv.Serve(ln) }()
 	stop = func() {
-		_ = srv.Close()
-		<-done
+		end()
 		_ = f.Close()
 	}
-	return map[string]any{"type": "http", "url": "http://" + ln.Addr().String() + "/"}, stop, nil
+	return map[string]any{"type": "http", "url": url}, stop, nil
 }
 
 // clientTime bounds one run of the package's harness, which waits for observations
@@ -259,7 +247,7 @@ func (k *kitRun) serveOurs(over carrier, log string) (transport map[string]any, 
 const clientTime = 3 * time.Minute
 
 // client runs the package's harness over a job and returns its outcomes by event id.
-func (k *kitRun) client(ctx context.Context, job any) (map[string]json.RawMessage, error) {
+func (k *kitRun) client(ctx context.Context, job any, env ...string) (map[string]json.RawMessage, error) {
 	in, err := json.Marshal(job)
 	if err != nil {
 		return nil, err
@@ -267,6 +255,7 @@ func (k *kitRun) client(ctx context.Context, job any) (map[string]json.RawMessag
 	ctx, cancel := context.WithTimeout(ctx, clientTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, k.python, filepath.Join(k.scripts, "ahp_client.py"))
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), k.stderr
 	out, err := cmd.Output()
 	if err != nil {

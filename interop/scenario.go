@@ -124,8 +124,9 @@ func (s scenario) result() any {
 		return []ahp.Part{ahp.TextPart("p-new", added)}
 	case ahp.ValueObject:
 		return map[string]any{"action": "accept", "content": map[string]string{"day": added}}
+	default:
+		return map[string]any{"answer": added, "big": json.RawMessage("12345678901234567890")}
 	}
-	return map[string]any{"answer": added, "big": json.RawMessage("12345678901234567890")}
 }
 
 func (s scenario) modify(e *backend.Effects, ev *ahp.Event, replace bool) {
@@ -180,8 +181,9 @@ func place(t ahp.EventType) []string {
 		return []string{"summary"}
 	case ahp.MessageInbound, ahp.MessageOutbound:
 		return []string{"message", "messages"}
+	default:
+		return []string{"items"}
 	}
-	return []string{"items"}
 }
 
 // An outcome is how a harness of either side settled an event.

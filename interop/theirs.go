@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/holdpoint/holdpoint/ahp"
@@ -57,8 +58,23 @@ func (k *kitRun) askTheirs(ctx context.Context, over carrier) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Close(ctx)) }()
-	for _, e := range events {
-		k.result(oursToServer, over, e.s, settleTheirs(ctx, h, e))
+	// A process for each event is mostly the start of Python: some at a time.
+	some := make(chan struct{}, 1)
+	if over == perEvent {
+		some = make(chan struct{}, 4)
+	}
+	ends := make([]error, len(events))
+	var wg sync.WaitGroup
+	for i, e := range events {
+		some <- struct{}{}
+		wg.Go(func() {
+			ends[i] = settleTheirs(ctx, h, e)
+			<-some
+		})
+	}
+	wg.Wait()
+	for i, e := range events {
+		k.result(oursToServer, over, e.s, ends[i])
 	}
 	// The last observation has been read when a request behind it is answered.
 	last := *events[slices.IndexFunc(events, func(e event) bool { return e.s == scenario{ahp.ToolBefore, none} })].ev
@@ -135,8 +151,10 @@ func newHarness(transport map[string]any) (*harness.Harness, error) {
 		Transports: []string{"http", "stdio"}, ToolPaths: []string{"native", "mcp"}, ContentCategories: []string{"text"},
 		ManagedPolicy: ahp.ManagedPolicy{Scopes: []ahp.Scope{ahp.ScopeUser}, Disableable: true},
 		Gaps: []ahp.Gap{
-			{Path: "limits.maxUploadBytes", Reason: "no attachments"}, {Path: "limits.maxContinuations", Reason: "each event says"},
-			{Path: "limits.minTimeoutMs", Reason: "none"}, {Path: "limits.maxTimeoutMs", Reason: "none"},
+			{Path: "limits.maxUploadBytes", Reason: "no attachments"},
+			{Path: "limits.maxContinuations", Reason: "each event says"},
+			{Path: "limits.minTimeoutMs", Reason: "none"},
+			{Path: "limits.maxTimeoutMs", Reason: "none"},
 		},
 	}
 	for _, t := range ahp.DraftEvents() {

@@ -1,7 +1,8 @@
 """A backend of the agenthooksprotocol package: ahp_server.py MODE SCRIPT LOG.
 
 MODE is stdio or http; http prints its port. SCRIPT is a JSON object: for an event
-id the effects to answer with; other events get none. Each event that the package
+id the effects to answer with, or "raise" to fail; other events get none. Its member
+manifest is what hooks/capabilities answers. Each event that the package
 hands on is appended to LOG, one JSON object a line."""
 
 import asyncio
@@ -55,7 +56,10 @@ def handlers(script, log):
         def decide(context):
             note(context)
             e = context.raw["params"]["event"]
-            return reply(effects=tuple(decode(e["type"], x) for x in script.get(e["id"], [])))
+            effects = script.get(e["id"], [])
+            if effects == "raise":
+                raise RuntimeError("scripted")
+            return reply(effects=tuple(decode(e["type"], x) for x in effects))
 
         return decide
 
@@ -72,9 +76,10 @@ def main():
     with open(script, encoding="utf-8") as f:
         script = json.load(f)
     with open(log, "a", encoding="utf-8") as out:
+        manifest = script.pop("manifest", None)
         served = handlers(script, out)
         if mode == "stdio":
-            asyncio.run(stdio.serve(served))
+            asyncio.run(stdio.serve(served, harness_manifest=manifest))
             return
         import uvicorn
 
@@ -82,7 +87,8 @@ def main():
         sock.bind(("127.0.0.1", 0))
         sock.listen()
         print(sock.getsockname()[1], flush=True)
-        uvicorn.Server(uvicorn.Config(asgi.App(served), lifespan="off", log_level="error", access_log=False)).run([sock])
+        app = asgi.App(served, harness_manifest=manifest)
+        uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="error", access_log=False)).run([sock])
 
 
 if __name__ == "__main__":
