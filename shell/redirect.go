@@ -319,3 +319,14 @@ func (m *machine) quiet(v value) {
 		m.res.Actions[i].Quiet = true
 	}
 }
+
+func (m *machine) putFile(abs string, v value) {
+	if m.files == nil {
+		m.files = map[string]value{}
+	}
+	if len(m.files) > 1024 {
+		return
+	}
+	m.files[abs] = v
+	delete(m.built, abs)
+}

@@ -22,41 +22,6 @@ const (
 	maxTableProblems = 100 // more help nobody
 )
 
-// A ProgramProblem is one fault of a text in the grammar of the program table.
-type ProgramProblem struct {
-	File     string // the name that was given with the text
-	Line     int    // 1-based; 0 when the fault has no place
-	Column   int    // 1-based, in characters
-	Found    string
-	Expected string
-}
-
-// Message says what was found and what was expected, without the place.
-func (p *ProgramProblem) Message() string { return "found " + p.Found + ", expected " + p.Expected }
-
-// Error returns "file:line:column: found …, expected …".
-func (p *ProgramProblem) Error() string { return p.at() + ": " + p.Message() }
-
-func (p *ProgramProblem) at() string {
-	if p.Line == 0 {
-		return p.File
-	}
-	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
-}
-
-// A ProgramsError lists every fault of the texts that teach programs, in the
-// order of their places.
-type ProgramsError struct{ Problems []*ProgramProblem }
-
-// Error lists the problems, one a line.
-func (e *ProgramsError) Error() string {
-	lines := make([]string, len(e.Problems))
-	for i, p := range e.Problems {
-		lines[i] = p.Error()
-	}
-	return strings.Join(lines, "\n")
-}
-
 // tableUse says what a text may say.
 type tableUse int
 
@@ -102,15 +67,6 @@ type tableWord struct {
 	off  int
 }
 
-// flagRef is an option that a condition names, in its condition.
-type flagRef struct {
-	name *string
-	line int
-	col  int
-	path []*spec
-	subs []string
-}
-
 // tableParser reads a text in the grammar that table.go describes.
 type tableParser struct {
 	file     string
@@ -153,14 +109,6 @@ func (p *tableParser) failAt(line, col int, found, expected string) {
 	if len(p.problems) < maxTableProblems {
 		p.problems = append(p.problems, &ProgramProblem{File: p.file, Line: line, Column: col, Found: found, Expected: expected})
 	}
-}
-
-// shown quotes what was found, cut to a length that fits a line.
-func shown(s string) string {
-	if len(s) > 60 {
-		s = s[:60] + "…"
-	}
-	return strconv.Quote(s)
 }
 
 func (p *tableParser) parse(text string) {
@@ -551,148 +499,4 @@ func (p *tableParser) flag(s *spec, t tableWord) {
 			s.long = append(s.long, n)
 		}
 	}
-}
-
-// cond reads a condition, whose words stand behind the if.
-func (p *tableParser) cond(at tableWord, words []tableWord) []term {
-	var out []term
-	part := []tableWord(nil)
-	end := func() {
-		if len(part) == 0 {
-			p.fail(at.off, "an empty condition", "a condition such as -x, arg1:PAT, n>0 or env:NAME=PAT")
-			return
-		}
-		// A pattern may hold spaces, as they stand.
-		last := part[len(part)-1]
-		t := tableWord{p.line[part[0].off : last.off+len(last.text)], part[0].off}
-		if c, ok := p.term(t); ok {
-			out = append(out, c)
-		}
-		part = nil
-	}
-	for _, w := range words {
-		if w.text == "and" {
-			end()
-			at = w
-			continue
-		}
-		part = append(part, w)
-	}
-	end()
-	return out
-}
-
-func (p *tableParser) term(tok tableWord) (term, bool) {
-	text := tok.text
-	t := term{}
-	if strings.HasPrefix(text, "!") {
-		t.neg, text = true, text[1:]
-	}
-	bad := func(expected string) (term, bool) {
-		p.fail(tok.off, "the condition "+shown(tok.text), expected)
-		return t, false
-	}
-	switch {
-	case strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+"):
-		t.kind = 'f'
-		names, pats, has := strings.Cut(text, ":")
-		t.names = strings.Split(names, "|")
-		if has {
-			t.pats = strings.Split(pats, "|")
-		}
-		for i, n := range t.names {
-			if len(n) < 2 || n[0] != '-' && n[0] != '+' {
-				return bad("names of options, joined by |")
-			}
-			p.refer(tok, &t.names[i])
-		}
-	case strings.HasPrefix(text, "arg"):
-		t.kind = 'a'
-		head, pats, has := strings.Cut(text[3:], ":")
-		if !has {
-			return bad("a pattern behind a colon, such as arg1:PAT")
-		}
-		if before, ok := strings.CutSuffix(head, "+"); ok {
-			t.plus, head = true, before
-		}
-		if head != "" {
-			t.n = p.number(tok, head, 1)
-		}
-		t.pats = strings.Split(pats, "|")
-	case len(text) > 2 && text[0] == 'n' && strings.IndexByte(":<>", text[1]) >= 0:
-		t.kind, t.op = 'n', text[1]
-		t.n = p.number(tok, text[2:], 0)
-	case strings.HasPrefix(text, "env:"):
-		t.kind = 'e'
-		name, pat, has := strings.Cut(text[4:], "=")
-		if !has || name == "" {
-			return bad("env:NAME=PAT")
-		}
-		t.names, t.pats = []string{name}, strings.Split(pat, "|")
-	default:
-		return bad("-x, -x:PAT, argN:PAT, n>N, n:N or env:NAME=PAT")
-	}
-	return t, true
-}
-
-// refer notes an option of a condition, to be looked up when the entry is read.
-func (p *tableParser) refer(tok tableWord, name *string) {
-	if p.use == useEmbedded || strings.Contains(*name, "*") || len(p.entries) == 0 {
-		return
-	}
-	r := flagRef{name: name, line: p.no, col: utf8.RuneCountInString(p.line[:tok.off]) + 1}
-	for i, l := range p.stack {
-		r.path = append(r.path, l.s)
-		if i > 0 && len(l.s.names) > 0 {
-			r.subs = append(r.subs, l.s.names[0])
-		}
-	}
-	p.refs = append(p.refs, r)
-}
-
-// finish checks what an entry says as a whole: a condition on an option that no
-// line declares would never hold. One by another than the first name is turned
-// into that, which is the one that is compared.
-func (p *tableParser) finish() {
-	refs := p.refs
-	p.refs = nil
-	if len(p.entries) == 0 {
-		return
-	}
-	e := p.entries[len(p.entries)-1]
-	for _, r := range refs {
-		fs := declared(*r.name, r.path, nil)
-		if fs == nil && e.gain && len(e.spec.names) > 0 {
-			fs = declared(*r.name, nil, levels(specFor(e.spec.names[0]), r.subs))
-		}
-		if fs == nil {
-			p.failAt(r.line, r.col, "the option "+shown(*r.name), "one that a flags line of this program declares")
-			continue
-		}
-		*r.name = fs.name
-	}
-}
-
-// levels gives a program and the subcommands that subs name, as far as they go.
-func levels(s *spec, subs []string) []*spec {
-	var out []*spec
-	for s != nil {
-		out = append(out, s)
-		if len(subs) == 0 {
-			break
-		}
-		s, subs = s.subs[subs[0]], subs[1:]
-	}
-	return out
-}
-
-func declared(name string, own, base []*spec) *flagSpec {
-	for _, list := range [][]*spec{own, base} {
-		for _, s := range slices.Backward(list) {
-			if fs := s.flags[name]; fs != nil {
-				return fs
-			}
-		}
-	}
-	return nil
 }
