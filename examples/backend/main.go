@@ -1,5 +1,7 @@
-// Command backend is a whole AHP 0.1 backend: it refuses to touch files named
-// in its arguments. A harness starts it and speaks over its stdin and stdout.
+// Command backend is a whole AHP backend of both revisions: it guards the files
+// named in its arguments. Where the harness can ask somebody (revision draft), a call
+// that touches one needs an approval; where it cannot, the call is refused. A harness
+// starts it and speaks over its stdin and stdout.
 //
 //	go run ./examples/backend go.sum
 package main
@@ -18,14 +20,26 @@ import (
 func main() {
 	frozen := os.Args[1:]
 	guard := func(_ context.Context, r *backend.Request) ([]ahp.Effect, error) {
+		if r.Event.Type != ahp.ToolBefore || r.Event.Tool.Kind == ahp.KindFileRead {
+			return nil, nil
+		}
+		e := r.Effects()
 		for _, name := range frozen {
-			if r.Event.Tool.Kind != ahp.KindFileRead && strings.Contains(string(r.Event.Tool.Input), name) {
-				return []ahp.Effect{&ahp.Deny{Reason: name + " is generated: change its source instead.", Code: "com.example.frozen"}}, nil
+			switch {
+			case !strings.Contains(string(r.Event.Tool.Input), name):
+			case r.Capabilities.Allows(ahp.EffectAsk) && r.Capabilities.Allows(ahp.EffectMessage):
+				e.Ask()
+				e.Notify(name + " is generated: what is changed there will be lost.")
+			default:
+				e.Deny(name+" is generated: change its source instead.", "com.example.frozen")
+				return e.List()
 			}
 		}
-		return nil, nil
+		return e.List() // an error if one of them was not offered
 	}
-	s, err := backend.New(backend.HandlerFunc(guard), backend.Options{})
+	s, err := backend.New(backend.HandlerFunc(guard), backend.Options{
+		Versions: []ahp.Version{ahp.Version01, ahp.VersionDraft},
+	})
 	if err != nil {
 		panic(err) // the options are wrong
 	}
