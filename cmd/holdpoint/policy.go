@@ -323,7 +323,7 @@ func secretDetector() (facts.SecretFinder, error) { return secretFinder(), nil }
 
 var (
 	caretLine   = regexp.MustCompile(`^ +\| *\^+$`)
-	outcomeLine = regexp.MustCompile(`^  (denied|would deny|flagged|shadow|exempt|error|deny) `)
+	outcomeLine = regexp.MustCompile(`^  (denied|would deny|flagged|asked|modified|sent|dropped|shadow|exempt|error|deny|ask) `)
 )
 
 // printExplanation writes e, with colour where somebody sees it.
