@@ -23,10 +23,10 @@ type decoder struct {
 
 // A place says what a problem there means.
 type place struct {
-	stage   walk.Stage
-	wrong   ahp.FailureClass // a value or member that may not be there
-	missing ahp.FailureClass
-	code    ahp.ErrorCode
+	stage  walk.Stage
+	wrong  ahp.FailureClass // a value or member that may not be there
+	absent ahp.FailureClass // one that is not there
+	code   ahp.ErrorCode
 }
 
 var (
@@ -102,7 +102,7 @@ func (d *decoder) badAs(off int, found, expected string) {
 
 // lacks reports an absent member of the object that was just read, which begins at off.
 func (d *decoder) lacks(off int, name, expected string) {
-	d.At(d.stage, d.place.missing, d.code, off, name, "nothing", expected)
+	d.At(d.stage, d.absent, d.code, off, name, "nothing", expected)
 }
 
 // extra reports a member that may not be there, after its object was read.

@@ -239,6 +239,7 @@ func (d *decoder) effect(o offer) ahp.Effect {
 		}
 	case *ahp.Inject:
 		x.Messages = read.Messages
+	default: // no value
 	}
 	return e
 }
@@ -257,6 +258,7 @@ func (d *decoder) valueKind(at ahp.EventType, typ, tgt walk.Val) ahp.ValueKind {
 	switch coreEffect(d.Content(typ)) {
 	case ahp.EffectInject:
 		return ahp.ValueMessages
+	case ahp.EffectDeny, ahp.EffectAllow, ahp.EffectAsk, ahp.EffectMessage, ahp.EffectFlow:
 	case ahp.EffectReturn:
 		if at == "" {
 			return ahp.ValueAny
@@ -294,10 +296,10 @@ func kindSomewhere(t ahp.Target) ahp.ValueKind {
 // messageRole is the only role that messages of a target have at a boundary; "" where
 // all do (D-TGT-3).
 func messageRole(at ahp.EventType) ahp.Role {
-	switch at {
-	case ahp.MessageInbound:
+	if at == ahp.MessageInbound {
 		return ahp.RoleUser
-	case ahp.MessageOutbound:
+	}
+	if at == ahp.MessageOutbound {
 		return ahp.RoleAssistant
 	}
 	return ""

@@ -1,6 +1,7 @@
 package wiredraft
 
 import (
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -494,12 +495,7 @@ func (p *mcpProp) unfit(a *mcpAnswer) string {
 		return least != nil && n < *least || most != nil && n > *most
 	}
 	chosen := func(s string) bool {
-		for _, c := range p.choices {
-			if c == s {
-				return true
-			}
-		}
-		return !p.hasChoices
+		return !p.hasChoices || slices.Contains(p.choices, s)
 	}
 	switch p.typ {
 	case "string":
@@ -604,6 +600,7 @@ func checkEffects(ev *ahp.Event, effects []ahp.Effect) (i int, found, expected s
 			if found, expected := answersRequest(*b.Content.Text, x.Value.JSON); found != "" {
 				return i, found, expected
 			}
+		default: // they have nothing of an elicitation
 		}
 	}
 	return 0, "", ""

@@ -302,8 +302,9 @@ func (o offer) allows(x ahp.Effect) bool {
 		return c.AllowsContinue() && (o.at == "" || continues(o.at))
 	case *ahp.Return:
 		return c.Allows(ahp.EffectReturn) && (o.at == "" || ahp.ReturnAt(o.at) != "")
+	default:
+		return c.Allows(x.Type())
 	}
-	return c.Allows(x.Type())
 }
 
 func continues(at ahp.EventType) bool { return at == ahp.TurnFinishBefore || at == ahp.ToolAfter }

@@ -2,6 +2,7 @@ package wiredraft
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/holdpoint/holdpoint/ahp"
 )
@@ -9,14 +10,7 @@ import (
 // body writes the members that only events of this type have.
 func (e *encoder) body(ev *ahp.Event) {
 	t := ev.Type
-	in := func(types ...ahp.EventType) bool {
-		for _, x := range types {
-			if t == x {
-				return true
-			}
-		}
-		return false
-	}
+	in := func(types ...ahp.EventType) bool { return slices.Contains(types, t) }
 	var mine bool
 	switch b := ev.Body.(type) {
 	case nil:

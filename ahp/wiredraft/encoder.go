@@ -2,6 +2,7 @@ package wiredraft
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -167,12 +168,10 @@ func (e *encoder) pointer(key string, s *string) {
 
 // one writes a required member that is one of a few names.
 func (e *encoder) one(key, s string, names ...string) {
-	for _, n := range names {
-		if s == n {
-			e.key(key)
-			e.b = append(append(append(e.b, '"'), s...), '"')
-			return
-		}
+	if slices.Contains(names, s) {
+		e.key(key)
+		e.b = append(append(append(e.b, '"'), s...), '"')
+		return
 	}
 	e.bad("another value of "+key, "a value of the protocol")
 	e.key(key)
@@ -278,10 +277,8 @@ func (e *encoder) names(key string, list []string, least int, unique bool) {
 func repeats[T ~string](list []T) bool {
 	if len(list) <= 16 {
 		for i, s := range list {
-			for _, t := range list[:i] {
-				if s == t {
-					return true
-				}
+			if slices.Contains(list[:i], s) {
+				return true
 			}
 		}
 		return false
@@ -347,12 +344,5 @@ func (e *encoder) extensions(m ahp.Members) {
 
 // among is the known names of an object as unknown takes them.
 func among(names ...string) func(string) bool {
-	return func(s string) bool {
-		for _, n := range names {
-			if s == n {
-				return true
-			}
-		}
-		return false
-	}
+	return func(s string) bool { return slices.Contains(names, s) }
 }

@@ -203,6 +203,7 @@ func (d *decoder) eventRules(ev *ahp.Event, start int, seen field, elicitation, 
 		if b.Content != nil && b.Content.Text != nil {
 			d.elicitation(ev.Type, b, elicitation)
 		}
+	default: // their members mean nothing for each other
 	}
 }
 

@@ -65,6 +65,10 @@ func (m *Message) SharedText() (event string, held int) {
 	return m.shared[m.eventSpan.start:m.eventSpan.end], len(m.shared)
 }
 
+// SharedMessage returns the whole message as it was sent, where [Message.SharedText]
+// returns a piece of it; otherwise "".
+func (m *Message) SharedMessage() string { return m.shared }
+
 // Decode reads one message of any kind. What has a method is a request or a
 // notification, and all else a response. A response is judged without its
 // request: any id, and all that the revision lets some harness offer at some event.
@@ -108,8 +112,27 @@ func DecodeEvent(data []byte, l Limits) (*ahp.Event, error) {
 func DecodeRequest(frame []byte, l Limits) (*Message, *Error) {
 	d := newDecoder(frame, l.complete())
 	defer d.free()
-	d.mem = new(requestMemory)
-	m := &d.mem.message
+	return d.decodeRequest(new(requestMemory), l)
+}
+
+// A RequestReader reads requests into memory that the next one uses again. The zero
+// value is ready; it is for one goroutine at a time.
+type RequestReader struct{ all requestMemory }
+
+// Read is [DecodeRequest], except that the raw values of the message, or of the
+// error, are pieces of frame, and that the message and all it points to hold until
+// the next Read. Strings may be kept for ever.
+func (r *RequestReader) Read(frame []byte, l Limits) (*Message, *Error) {
+	r.all = requestMemory{}
+	d := newDecoder(frame, l.complete())
+	defer d.free()
+	d.Borrow()
+	return d.decodeRequest(&r.all, l)
+}
+
+func (d *decoder) decodeRequest(all *requestMemory, l Limits) (*Message, *Error) {
+	d.mem = all
+	m := &all.message
 	var id idSeen
 	if d.Start() {
 		id = d.request(m)

@@ -1,6 +1,7 @@
 package wiredraft_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,10 @@ func badReg(t *testing.T, doc string, o wiredraft.RegOptions, pointers ...string
 	}
 	var got []string
 	for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
-		p := e.(wiredraft.Problem)
+		var p wiredraft.Problem
+		if !errors.As(e, &p) {
+			t.Fatalf("%T: %v", e, e)
+		}
 		got = append(got, p.Pointer)
 		if p.Line != 1 || p.Column < 1 || p.File != "r.json" || p.Found == "" || p.Expected == "" {
 			t.Errorf("%+v", p)

@@ -3,6 +3,7 @@ package wiredraft_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -161,10 +162,12 @@ func TestRoundTrip(t *testing.T) {
 
 // oddValues are what a field of a model may hold by a program's mistake.
 var (
-	oddStrings = []string{"", "x", "a\nb", "\xff", "_x", "_", "https://h/", "https://u@h/", "2027-02-03T04:05:06Z", "text/plain", "image/png", "application/json",
+	oddStrings = []string{
+		"", "x", "a\nb", "\xff", "_x", "_", "https://h/", "https://u@h/", "2027-02-03T04:05:06Z", "text/plain", "image/png", "application/json",
 		"text", "attachment", "body", "metadata", "omit", "assistant", "user", "ok", "error", "denied", "completed", "clear", "moved", "created", "amount", "mixed", "EUR", "http", "stdio",
 		"native", "mcp", "form", "url", "accept", "decline", "supplied_result", "policy", "managed", "intercept", "observe", "tool.before", "turn.end", "input", "content", "workspace", "merge", "now",
-		`{"action":"accept","content":{"a":[1]}}`, `{"action":"decline"}`, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}
+		`{"action":"accept","content":{"a":[1]}}`, `{"action":"decline"}`, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+	}
 	oddRaws = []string{"", "null", "{}", " { } ", "{\n}", "[]", "1", "-1", "-0", "1e400", `"x"`, `""`, `{"a":1,"a":2}`, "{", "}{", "1 2", `{"cwd":"/x"}`, `{"a":"b"}`, strings.Repeat("[", 126) + strings.Repeat("]", 126)}
 )
 
@@ -290,7 +293,8 @@ func TestEncoderAgreesWithDecoder(t *testing.T) {
 				if string(out) != "kept" {
 					rt.Fatalf("an error, and dst is %q", out)
 				}
-				if e := err.(*wiredraft.Error); e.Class != ahp.FailEvent || e.Found == "" || e.Expected == "" {
+				var e *wiredraft.Error
+				if !errors.As(err, &e) || e.Class != ahp.FailEvent || e.Found == "" || e.Expected == "" {
 					rt.Fatalf("%+v", e)
 				}
 				if decodeErr == nil && reflect.DeepEqual(rawless(ev), rawless(again)) {
@@ -347,7 +351,7 @@ func TestEffectsAgree(t *testing.T) {
 				rt.Fatalf("at %q refused, and would be read as the same: %s", at, raw)
 			case fault:
 				refused++
-				if _, err := wiredraft.AppendResult(nil, ahp.Raw(`"e"`), at, caps, []ahp.Effect{x}, nil); err == nil || err.(*wiredraft.Error).Class != ahp.FailInvalidEffect {
+				if _, err := wiredraft.AppendResult(nil, ahp.Raw(`"e"`), at, caps, []ahp.Effect{x}, nil); !isClass(err, ahp.FailInvalidEffect) {
 					rt.Fatalf("%v", err)
 				}
 			default:
@@ -371,4 +375,9 @@ var effectTexts = []string{
 	`{"type":"modify","target":"content","operation":"merge","value":[{"id":"m","role":"assistant","parts":[]}]}`, `{"type":"modify","target":"content","operation":"merge","value":{"a":"b"}}`,
 	`{"type":"modify","target":"workspace","operation":"replace","value":{"cwd":"/x"}}`, `{"type":"return","value":null}`, `{"type":"return","value":[{"id":"m","role":"tool","parts":[]}]}`,
 	`{"type":"return","value":{"action":"accept","content":{"a":"b"}}}`, `{"type":"return","value":[{"id":"p","kind":"text","mediaType":"text/plain","selection":"body","text":"t"}]}`,
+}
+
+func isClass(err error, class ahp.FailureClass) bool {
+	var e *wiredraft.Error
+	return errors.As(err, &e) && e.Class == class
 }

@@ -15,8 +15,15 @@ var listTargets = []struct {
 	at     ahp.EventType
 	target ahp.Target
 }{
-	{ahp.TurnStart, ahp.TargetPrompt}, {ahp.MessageInbound, ahp.TargetPrompt}, {ahp.ModelRequestBefore, ahp.TargetRequest}, {ahp.ModelResponseAfter, ahp.TargetResponse},
-	{ahp.TurnFinishBefore, ahp.TargetResponse}, {ahp.ToolAfter, ahp.TargetOutput}, {ahp.MessageOutbound, ahp.TargetContent}, {ahp.CompactBefore, ahp.TargetInstructions}, {ahp.CompactAfter, ahp.TargetSummary},
+	{ahp.TurnStart, ahp.TargetPrompt},
+	{ahp.MessageInbound, ahp.TargetPrompt},
+	{ahp.ModelRequestBefore, ahp.TargetRequest},
+	{ahp.ModelResponseAfter, ahp.TargetResponse},
+	{ahp.TurnFinishBefore, ahp.TargetResponse},
+	{ahp.ToolAfter, ahp.TargetOutput},
+	{ahp.MessageOutbound, ahp.TargetContent},
+	{ahp.CompactBefore, ahp.TargetInstructions},
+	{ahp.CompactAfter, ahp.TargetSummary},
 }
 
 func modify(target ahp.Target, op, value string) string {

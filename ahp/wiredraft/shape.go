@@ -2,8 +2,9 @@ package wiredraft
 
 import "github.com/holdpoint/holdpoint/ahp"
 
-// A field is one member that some event type defines, as a bit of a set.
-type field uint64
+// A field is one member that some event type defines, as a bit of a set, or such a
+// set.
+type field = uint64
 
 // The members of events beside id, source, type and time.
 const (
@@ -415,6 +416,7 @@ func newBody(t ahp.EventType) ahp.Body {
 		return new(ahp.UserMessageBody)
 	case ahp.HookFailure:
 		return new(ahp.HookFailureBody)
+	case ahp.ToolBefore, ahp.ToolError:
 	}
 	return nil
 }

@@ -282,6 +282,9 @@ func (w *Walker) Raw(v Val) ahp.Raw {
 	return ahp.Raw(w.own[v.Start:v.End:v.End])
 }
 
+// Borrow makes raw values pieces of the text itself, without a copy.
+func (w *Walker) Borrow() { w.own = w.b }
+
 // Keep adds the current member, already skipped as v, to the unknown ones.
 func (w *Walker) Keep(m *ahp.Members, v Val) {
 	if !w.Build || w.dead {
