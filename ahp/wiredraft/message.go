@@ -83,7 +83,7 @@ func Decode(frame []byte, l Limits) (*Message, error) {
 		id = d.anyMessage(m, answerTo{})
 		d.End()
 	}
-	if err := d.err(id, l); err != nil {
+	if err := d.err(id); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -138,7 +138,7 @@ func (d *decoder) decodeRequest(all *requestMemory, l Limits) (*Message, *Error)
 		id = d.request(m)
 		d.End()
 	}
-	if err := d.err(id, l); err != nil {
+	if err := d.err(id); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -161,7 +161,7 @@ func TooLarge(beginning []byte, l Limits) *Error {
 }
 
 // err returns the deciding problem.
-func (d *decoder) err(id idSeen, l Limits) *Error {
+func (d *decoder) err(id idSeen) *Error {
 	list := d.Problems()
 	if len(list) == 0 {
 		return nil

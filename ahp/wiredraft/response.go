@@ -59,7 +59,7 @@ func decodeResponse(frame []byte, to answerTo, l Limits) (*Message, *ahp.Failure
 		d.response(m, to)
 		d.End()
 	}
-	if err := d.err(idSeen{}, l); err != nil {
+	if err := d.err(idSeen{}); err != nil {
 		return nil, err.Failure()
 	}
 	if m.RPCError == nil {

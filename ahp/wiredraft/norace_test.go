@@ -1,0 +1,5 @@
+//go:build !race
+
+package wiredraft_test
+
+const raceEnabled = false
