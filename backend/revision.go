@@ -29,6 +29,12 @@ type message struct {
 	held   int
 }
 
+// readers read the messages of a prompt handler, one at a time.
+type readers struct {
+	v01   wire01.RequestReader
+	draft wiredraft.RequestReader
+}
+
 // A refusal says why a message is not handled, and with what it is answered.
 type refusal struct {
 	code         ahp.ErrorCode
@@ -40,30 +46,30 @@ type refusal struct {
 }
 
 // decode reads one message by the codec of its protocolVersion (D-VER-4).
-func (s *Server) decode(m *message, frame []byte, reader *wire01.RequestReader) *refusal {
+func (s *Server) decode(m *message, frame []byte, readers *readers) *refusal {
 	if !s.draft {
-		return s.decode01(m, frame, reader)
+		return s.decode01(m, frame, readers)
 	}
 	if !s.v01 {
-		return s.decodeDraft(m, frame)
+		return s.decodeDraft(m, frame, readers)
 	}
 	// A guess is enough to begin with: neither codec takes the other's messages, so a
 	// wrong one costs time alone.
 	if guess(frame) == ahp.Version01 {
-		no := s.decode01(m, frame, reader)
+		no := s.decode01(m, frame, readers)
 		if no == nil || !no.otherRevision() {
 			return no
 		}
-		if last := s.decodeDraft(m, frame); last == nil || !last.otherRevision() || no.code == ahp.CodeUnsupportedVersion {
+		if last := s.decodeDraft(m, frame, readers); last == nil || !last.otherRevision() || no.code == ahp.CodeUnsupportedVersion {
 			return last
 		}
 		return no // hooks/capabilities, which revision 0.1 does not have
 	}
-	no := s.decodeDraft(m, frame)
+	no := s.decodeDraft(m, frame, readers)
 	if no == nil || no.code != ahp.CodeUnsupportedVersion {
 		return no
 	}
-	if last := s.decode01(m, frame, reader); last == nil || !last.otherRevision() {
+	if last := s.decode01(m, frame, readers); last == nil || !last.otherRevision() {
 		return last
 	}
 	return no
@@ -74,12 +80,12 @@ func (r *refusal) otherRevision() bool {
 	return r.code == ahp.CodeUnsupportedVersion || r.code == ahp.CodeMethodNotFound
 }
 
-// decode01 reads a message into the reader's memory, or without one into its own.
-func (s *Server) decode01(m *message, frame []byte, reader *wire01.RequestReader) *refusal {
+// decode01 reads a message into the readers' memory, or without one into its own.
+func (s *Server) decode01(m *message, frame []byte, readers *readers) *refusal {
 	var x *wire01.Message
 	var bad *wire01.Error
-	if reader != nil {
-		x, bad = reader.Read(frame, s.opts.Limits)
+	if readers != nil {
+		x, bad = readers.v01.Read(frame, s.opts.Limits)
 	} else {
 		x, bad = wire01.DecodeRequest(frame, s.opts.Limits)
 	}
@@ -94,8 +100,14 @@ func (s *Server) decode01(m *message, frame []byte, reader *wire01.RequestReader
 	return nil
 }
 
-func (s *Server) decodeDraft(m *message, frame []byte) *refusal {
-	x, bad := wiredraft.DecodeRequest(frame, wiredraft.Limits(s.opts.Limits))
+func (s *Server) decodeDraft(m *message, frame []byte, readers *readers) *refusal {
+	var x *wiredraft.Message
+	var bad *wiredraft.Error
+	if readers != nil {
+		x, bad = readers.draft.Read(frame, wiredraft.Limits(s.opts.Limits))
+	} else {
+		x, bad = wiredraft.DecodeRequest(frame, wiredraft.Limits(s.opts.Limits))
+	}
 	if bad != nil {
 		no := &refusal{bad.Code, bad.ID, bad.Notification, bad.Pointer, bad.Expected, bad.Error()}
 		s.unsupported(no, frame)
@@ -104,6 +116,11 @@ func (s *Server) decodeDraft(m *message, frame []byte) *refusal {
 	*m = message{
 		version: ahp.VersionDraft, method: x.Method, id: x.ID, event: x.Event, text: x.EventText,
 		caps: x.Capabilities, state: x.State, exts: x.Extensions, hasExts: x.HasExtensions, repeat: frame,
+	}
+	if m.shared = x.SharedMessage(); len(m.shared) == len(frame) {
+		m.held = len(m.shared)
+	} else {
+		m.shared = ""
 	}
 	if code := s.covered(m); code != 0 {
 		return &refusal{code: code, id: x.ID, notification: x.Kind == wiredraft.Notification, text: "not in this backend's manifest"}

@@ -103,11 +103,11 @@ type exchange struct {
 	req  Request
 
 	// Of a prompt handler, after which nobody uses the exchange any more.
-	reader *wire01.RequestReader
+	readers *readers
 }
 
 // exchanges holds those of prompt handlers.
-var exchanges = sync.Pool{New: func() any { return &exchange{reader: new(wire01.RequestReader)} }}
+var exchanges = sync.Pool{New: func() any { return &exchange{readers: new(readers)} }}
 
 func (s *Server) exchange() *exchange {
 	if !s.opts.Prompt {
@@ -120,7 +120,7 @@ func (s *Server) exchange() *exchange {
 
 // free gives the memory of an exchange back that has ended or never began.
 func (x *exchange) free() {
-	if x.reader != nil {
+	if x.readers != nil {
 		x.s, x.req = nil, Request{}
 		exchanges.Put(x)
 	}
@@ -174,7 +174,7 @@ func (s *Server) answer(ctx context.Context, dst, frame []byte, principal string
 	x := s.exchange()
 	defer x.free()
 	var m message
-	if no := s.decode(&m, frame, x.reader); no != nil {
+	if no := s.decode(&m, frame, x.readers); no != nil {
 		return s.reject(dst, no)
 	}
 	if s.begin(x) != nil {
