@@ -547,3 +547,51 @@ func TestCasesOfEffects(t *testing.T) {
 		t.Errorf("problems: %v", rep.Problems)
 	}
 }
+
+// FuzzValue looks for a value expression that the engine does not survive, that breaks
+// a bound, or whose result is not at rest although the decision lets it run.
+func FuzzValue(f *testing.F) {
+	for _, s := range []string{
+		`{"a": 1}`, `{"command": tool.input.command + "x"}`, `{"a": tool.input, "b": [tool.input]}`, `tool.input`, `{"a": {"b": null}}`, `{}`,
+		`{"command": tool.input.command.replace("a", "b")}`, `{"n": 1u, "d": 1.5, "t": true, "s": "\u202e"}`, `{"x": hazards.map(h, h.code)}`,
+		`{"x": session}`, `{"b": b"x"}`, `has(tool.input.zz) ? {"a": 1} : {"b": dyn("x")}`, `{"t": timestamp("2026-01-01T00:00:00Z")}`,
+	} {
+		f.Add(s, `{"command":"a b","n":[1,2]}`, true)
+		f.Add(s, `{"big":123456789012345678901234567890,"command":"a"}`, false)
+	}
+	f.Fuzz(func(t *testing.T, expr, input string, merge bool) {
+		if len(expr) > 512 || len(input) > 4096 || strings.ContainsAny(expr, "\r\n\t") || strings.TrimSpace(expr) != expr {
+			t.Skip()
+		}
+		key := "replace"
+		if merge {
+			key = "merge"
+		}
+		s, err := policy.Parse("p.yaml", []byte(rules(value("m", "true", "modify", key, expr))), policy.Options{Engine: engine()})
+		if err != nil {
+			return
+		}
+		d, _, err := s.Judge(t.Context(), call("Tool", input), home)
+		if err != nil {
+			if !d.Denied() {
+				t.Fatalf("%v, and the decision is %s", err, d.Effect)
+			}
+			return
+		}
+		if d.Denied() || d.Input == nil {
+			return
+		}
+		if len(d.Input) > len(input)+policy.MaxRounds*policy.MaxValueBytes {
+			t.Fatalf("an input of %d bytes", len(d.Input))
+		}
+		again, _, err := s.Judge(t.Context(), call("Tool", string(d.Input)), home)
+		if err != nil || again.Denied() || len(again.Changes) > 0 {
+			t.Fatalf("%s of %s: the result %s is not at rest: %v, %v", key, expr, d.Input, again.Changes, err)
+		}
+		// Whoever applies the effects gets the same.
+		effects, _, err := d.EffectsFor(ahp.ToolBefore, "e", ahp.Bounds(ahp.ToolBefore))
+		if err != nil || len(effects) != len(d.Changes) {
+			t.Fatalf("effects %v, %v", effects, err)
+		}
+	})
+}

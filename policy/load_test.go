@@ -176,6 +176,7 @@ func FuzzLint(f *testing.F) {
 	f.Add([]byte("version: 1\npacks: [default]\noverride: {net.upload: {allow: {hosts: [a.com]}}}\nlists: {a: [b]}\n"))
 	f.Add([]byte("version: 1\nrules:\n  - name: x\n    when: |\n      files.exists(f, f.glob('**/{a,b}'))\n    effect: flag\n    reason: >\n      a\n      b\n"))
 	f.Add([]byte("a: &b [*b]\n---\n"))
+	f.Add([]byte(rules(value("a", "true", "modify", "merge", `{"a": tool.input.b}`) + "    on: [tool.before]\n" + value("b", "true", "inject", "text", "x") + "    deliverAt: now\n" + rule("c", "true", "ask"))))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 1<<14 {
 			t.Skip()
