@@ -179,9 +179,29 @@ func (e *encoder) id(id ahp.Raw, answer bool) {
 	case !usableID(id):
 		e.bad("another id", "a string that is not empty or an integer")
 		e.text("false")
+	case plainID(id):
+		e.b = append(e.b, id...)
 	default:
 		e.raw(id, 0)
 	}
+}
+
+// plainID reports whether an id that can be used is a string without escapes or an
+// integer without a sign: what nearly all are, and what needs no reading.
+func plainID(id ahp.Raw) bool {
+	n := len(id)
+	if id[0] == '"' {
+		return id[n-1] == '"' && plainText(id[1:n-1])
+	}
+	if n > 18 || id[0] == '0' && n > 1 {
+		return false
+	}
+	for _, c := range id {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 // effect writes one effect, and checks it as [decoder.effect] does.

@@ -132,7 +132,7 @@ func (e *encoder) quote(s string) {
 }
 
 // plainText reports whether s is ASCII that a JSON string holds as it is.
-func plainText(s string) bool {
+func plainText[T ~string | ~[]byte](s T) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
 			return false

@@ -109,7 +109,7 @@ func TestAllocations(t *testing.T) {
 		{"DecodeRequest", 6, func() { _, _ = wiredraft.DecodeRequest(frame, wiredraft.Limits{}) }},
 		{"AppendIntercept", 0, func() { dst, _ = wiredraft.AppendIntercept(dst[:0], m.Event, &m.Capabilities, nil, nil) }},
 		{"AppendResult", 0, func() { dst, _ = wiredraft.AppendResult(dst[:0], m.ID, ahp.ToolBefore, caps, deny, nil) }},
-		{"DecodeResponse", 6, func() { _, _ = wiredraft.DecodeResponse(answer, "e-1", ahp.ToolBefore, caps, wiredraft.Limits{}) }},
+		{"DecodeResponse", 4, func() { _, _ = wiredraft.DecodeResponse(answer, "e-1", ahp.ToolBefore, caps, wiredraft.Limits{}) }},
 	} {
 		x.f() // fills pools
 		if raceEnabled {

@@ -33,8 +33,8 @@ type offer struct {
 // that names no backend yet. An empty at is any event, and nil caps are all that the
 // event's bounds allow.
 func DecodeResponse(frame []byte, id string, at ahp.EventType, caps *ahp.Capabilities, l Limits) ([]ahp.Effect, *ahp.Failure) {
-	m, f := decodeResponse(frame, answerTo{idText: &id, method: ahp.MethodIntercept, offer: offer{at, caps}}, l)
-	if f != nil {
+	var m Message
+	if f := decodeResponse(&m, frame, answerTo{idText: &id, method: ahp.MethodIntercept, offer: offer{at, caps}}, l); f != nil {
 		return nil, f
 	}
 	return m.Effects, nil
@@ -44,32 +44,31 @@ func DecodeResponse(frame []byte, id string, at ahp.EventType, caps *ahp.Capabil
 // this id, token for token as it was sent. Checks and classes are those of
 // [DecodeResponse].
 func DecodeCapabilitiesResponse(frame []byte, id ahp.Raw, l Limits) (*ahp.Manifest, *ahp.Failure) {
-	m, f := decodeResponse(frame, answerTo{id: id, method: ahp.MethodCapabilities}, l)
-	if f != nil {
+	var m Message
+	if f := decodeResponse(&m, frame, answerTo{id: id, method: ahp.MethodCapabilities}, l); f != nil {
 		return nil, f
 	}
 	return m.Manifest, nil
 }
 
-func decodeResponse(frame []byte, to answerTo, l Limits) (*Message, *ahp.Failure) {
+func decodeResponse(m *Message, frame []byte, to answerTo, l Limits) *ahp.Failure {
 	d := newDecoder(frame, l.complete())
 	defer d.free()
-	m := new(Message)
 	if d.Start() {
 		d.response(m, to)
 		d.End()
 	}
 	if err := d.err(idSeen{}); err != nil {
-		return nil, err.Failure()
+		return err.Failure()
 	}
 	if m.RPCError == nil {
-		return m, nil
+		return nil
 	}
 	f := &ahp.Failure{Class: ahp.FailRPCError, Code: int(m.RPCError.Code), Pointer: "/error"}
 	if c := m.RPCError.Code; c == ahp.CodeUnsupportedVersion || c == ahp.CodeUnsupportedEvent {
 		f.Class = ahp.FailUnsupported
 	}
-	return nil, f
+	return f
 }
 
 // answers reports whether id is that of the request.
@@ -119,7 +118,9 @@ func (d *decoder) response(m *Message, to answerTo) {
 				d.shape(id.Start, walk.Describe(id), "a string that is not empty, an integer or null")
 				continue
 			}
-			m.ID = d.Raw(id)
+			if to.idText == nil { // otherwise it is known, or wrong
+				m.ID = d.Raw(id)
+			}
 		case "method":
 			d.shape(d.Pos(), "a response with a method", "a request or a response")
 			d.Skip()
