@@ -195,7 +195,7 @@ func openOverlay(root string, known fileID) (d overlayData, err error) {
 	if err != nil {
 		return d, err
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }() // it was only read from
 	f, err := dir.OpenFile(filepath.FromSlash(OverlayFile), os.O_RDONLY|openNonblock, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return d, nil

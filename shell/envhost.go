@@ -51,11 +51,9 @@ func (x *inv) envPeers() {
 		if v.s == "" || !clean(v.s) {
 			return
 		}
-		for _, n := range fileEnv[x.name] {
-			if n == name {
-				f.readFile(v, x.cmd, true)
-				return
-			}
+		if slices.Contains(fileEnv[x.name], name) {
+			f.readFile(v, x.cmd, true)
+			return
 		}
 		known := slices.Contains(hostEnv[x.name], name)
 		if !known && !serviceURL(name, v.s) {

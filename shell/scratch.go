@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -204,7 +205,7 @@ func (a *arena[T]) keep(list []T) []T {
 		return list
 	}
 	a.buf = a.buf[:n+len(list)]
-	return list[:len(list):len(list)]
+	return slices.Clip(list)
 }
 
 func (a *arena[T]) reset() {
