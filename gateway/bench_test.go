@@ -16,10 +16,14 @@ import (
 )
 
 // BenchmarkHook is one decision over the hook socket, connection included, by how
-// its record is kept.
+// its record is kept, and by the revision of the chain.
 func BenchmarkHook(b *testing.B) {
-	for _, sync := range []audit.Sync{"memory", audit.Batch, audit.Always} {
-		b.Run(string(sync), func(b *testing.B) {
+	for _, bm := range []struct {
+		sync     audit.Sync
+		revision ahp.Version
+	}{{"memory", ahp.VersionDraft}, {"memory", ahp.Version01}, {audit.Batch, ahp.VersionDraft}, {audit.Always, ahp.VersionDraft}} {
+		sync := bm.sync
+		b.Run(string(sync)+"/"+string(bm.revision), func(b *testing.B) {
 			dir, err := os.MkdirTemp("", "hp-") //nolint:usetesting // its path is too long for a socket
 			if err != nil {
 				b.Fatal(err)
@@ -38,6 +42,7 @@ func BenchmarkHook(b *testing.B) {
 			o := gateway.Options{
 				Socket: filepath.Join(dir, "run", "hook.sock"), Policy: gateway.PolicySource{Home: "/home/dev", Disk: true},
 				PolicyTimeout: 10e9, FailurePolicy: ahp.FailClosed, Audit: log, OnAuditFailure: "deny", Oversize: gateway.OversizeRefuse,
+				Revision: bm.revision,
 			}
 			g, err := gateway.Open(b.Context(), o)
 			if err != nil {

@@ -29,9 +29,12 @@ var withheld = []ahp.EventType{ahp.ToolBefore, ahp.TurnStart, ahp.ToolPermission
 // rules for costs nothing (policy.Set.Hears).
 func (g *Gateway) openDraft() error {
 	g.manifest = AgentManifest(g.opts.RewriteAllows)
-	g.offers = map[string]map[string]native.Offer{}
+	g.offers = map[string]map[string]*ahp.Capabilities{}
 	for agent, d := range dialects {
-		g.offers[agent] = d.offers(g.opts.RewriteAllows)
+		g.offers[agent] = map[string]*ahp.Capabilities{}
+		for event, o := range d.offers(g.opts.RewriteAllows) {
+			g.offers[agent][event] = &o.Capabilities
+		}
 	}
 	var refusable, others []ahp.EventType
 	for i := range g.manifest.Events {
@@ -177,7 +180,7 @@ func (g *Gateway) offer(ev *ahp.Event, host ahp.Capabilities) ahp.Capabilities {
 	if c, ok := g.offered.Load(ev.ID); ok {
 		return *c.(*ahp.Capabilities)
 	}
-	return host
+	return host // of an event that no agent sent
 }
 
 // concerns reports whether anybody would be asked, or told, about events of type t.
@@ -186,12 +189,17 @@ func (g *Gateway) concerns(t ahp.EventType) bool {
 }
 
 // capabilitiesAt is the offer of an agent at one event of a turn that was kept going
-// so many times.
+// so many times. It must not be changed.
 func (g *Gateway) capabilitiesAt(agent, event string, done int64) *ahp.Capabilities {
-	c := g.offers[agent][event].Capabilities
-	if c.Flow != nil && c.Flow.Continue {
-		countSteps(&c, done)
+	offer := g.offers[agent][event]
+	switch {
+	case offer == nil:
+		return &ahp.Capabilities{}
+	case offer.Flow == nil || !offer.Flow.Continue:
+		return offer
 	}
+	c := *offer
+	countSteps(&c, done)
 	return &c
 }
 

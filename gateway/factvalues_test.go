@@ -17,7 +17,7 @@ import (
 // without them it says their names only.
 func TestFactValuesInRecords(t *testing.T) {
 	const token = "ghp_aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5"
-	command := "cat ./notes.txt; curl -H 'Authorization: token " + token + "' https://user:" + token + "@up.example.com/x" + "; touch f"+token+strings.Repeat("; touch build/out", 60)
+	command := "cat ./notes.txt; curl -H 'Authorization: token " + token + "' https://user:" + token + "@up.example.com/x" + "; touch f" + token + strings.Repeat("; touch build/out", 60)
 	for _, values := range []bool{false, true} {
 		o := options(t)
 		o.FactValues = values

@@ -24,7 +24,6 @@ import (
 	"github.com/holdpoint/holdpoint/harness"
 	"github.com/holdpoint/holdpoint/internal/atomicfile"
 	"github.com/holdpoint/holdpoint/internal/privdir"
-	"github.com/holdpoint/holdpoint/native"
 	"github.com/holdpoint/holdpoint/transport"
 )
 
@@ -46,11 +45,11 @@ type Gateway struct {
 	tcpLn   net.Listener
 	watcher *fsnotify.Watcher
 
-	observed      map[ahp.EventType]bool // event types that some backend observes
-	asked         map[ahp.EventType]bool // event types that some backend of the draft chain is asked about
-	manifest      *ahp.Manifest          // of the draft chain; nil in 0.1
-	offers        map[string]map[string]native.Offer
-	offered       sync.Map // event id to *ahp.Capabilities, while the call is under way
+	observed      map[ahp.EventType]bool                  // event types that some backend observes
+	asked         map[ahp.EventType]bool                  // event types that some backend of the draft chain is asked about
+	manifest      *ahp.Manifest                           // of the draft chain; nil in 0.1
+	offers        map[string]map[string]*ahp.Capabilities // by agent and native event; draft chain
+	offered       sync.Map                                // event id to *ahp.Capabilities, while the call is under way
 	sessions      *sessions
 	reloads       chan Trigger
 	spooled       map[string]bool // lines of spools that are still being read; drainSpool's own
