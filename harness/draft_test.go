@@ -353,3 +353,39 @@ func TestStateFollowsSelection(t *testing.T) {
 		wantIn(t, none.asked()[0], tt.hidden, tt.secret...)
 	}
 }
+
+// A tellCarrier is a caller's own carrier whose Tell does as it likes.
+type tellCarrier struct {
+	peerCarrier
+	tell func(frame []byte)
+}
+
+func (c *tellCarrier) Tell(_ context.Context, frame []byte) *ahp.Failure { c.tell(frame); return nil }
+
+// Nothing is begun for a call that has ended, even where the carrier would not notice
+// (D-INT-3).
+func TestNothingIsBegunForTheGone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var mu sync.Mutex
+	told := 0
+	mine := &tellCarrier{tell: func([]byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		told++
+		cancel()
+	}}
+	h := openDraft(t, func(o *harness.Options) {
+		o.Carriers = map[string]transport.Carrier{"net.acme.a": mine}
+	}, backendOf("net.acme.a", &ahp.HTTPTransport{URL: "https://a.example"}, watches("*"), watches("tool.*"), watches("tool.before")))
+	c := h.Begin(ctx, draftTool())
+	if s, err := c.Settle(); !s.Proceeds() || err != nil {
+		t.Fatal(s.State, err)
+	}
+	_ = c.Wait(t.Context())
+	mu.Lock()
+	defer mu.Unlock()
+	if told != 1 || h.Stats().ObserveFailed != 2 {
+		t.Errorf("told %d times, %+v", told, h.Stats())
+	}
+}
