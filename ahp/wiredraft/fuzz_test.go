@@ -53,6 +53,16 @@ func FuzzDecodeRequest(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, bad := wiredraft.DecodeRequest(data, fuzzLimits)
+		var r wiredraft.RequestReader
+		for range 2 { // the second time in used memory
+			again, err := r.Read(data, fuzzLimits)
+			if (err == nil) != (bad == nil) || err != nil && (err.Error() != bad.Error() || string(err.ID) != string(bad.ID) || err.Notification != bad.Notification) {
+				t.Fatalf("a reader says %v, DecodeRequest %v", err, bad)
+			}
+			if err == nil && rawless(judged(again)) != rawless(judged(m)) {
+				t.Fatalf("a reader reads\n%+v, DecodeRequest\n%+v", again, m)
+			}
+		}
 		any, err := wiredraft.Decode(data, fuzzLimits)
 		ours := err == nil && (any.Kind == wiredraft.Request || any.Kind == wiredraft.Notification)
 		if (bad == nil) != ours {

@@ -48,9 +48,9 @@ func tokens(t failer, data []byte) any {
 	return v
 }
 
-// comparable drops what may differ after a round trip: the place of the message in
+// judged drops what may differ after a round trip: the place of the message in
 // memory, and the text of the event.
-func comparable(m *wiredraft.Message) wiredraft.Message {
+func judged(m *wiredraft.Message) wiredraft.Message {
 	return wiredraft.Message{
 		Kind: m.Kind, ID: m.ID, Method: m.Method, Version: m.Version, Event: m.Event, Capabilities: m.Capabilities, State: m.State,
 		Effects: m.Effects, Manifest: m.Manifest, RPCError: m.RPCError, Extensions: m.Extensions, HasExtensions: m.HasExtensions,
@@ -76,7 +76,7 @@ func roundTrip(t failer, data []byte) *wiredraft.Message {
 		t.Fatalf("written and not accepted: %v\n%s\n%s", err, data, out)
 	}
 	if m.Event != nil || m.Method == "" && m.Manifest == nil && m.RPCError == nil {
-		if a, b := comparable(m), comparable(again); !reflect.DeepEqual(rawless(a), rawless(b)) {
+		if a, b := judged(m), judged(again); !reflect.DeepEqual(rawless(a), rawless(b)) {
 			t.Errorf("changed\n%s\n%s", data, out)
 		}
 	}

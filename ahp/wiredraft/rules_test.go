@@ -177,6 +177,21 @@ func TestEveryEvent(t *testing.T) {
 			if (err == nil) != typ.Interceptable(ahp.VersionDraft) {
 				t.Errorf("%s, %v", out, err)
 			}
+			// An event that is encoded once stands in messages as one that is encoded there.
+			text, err := wiredraft.AppendEventText(nil, ev)
+			if err != nil {
+				t.Fatal(err)
+			}
+			state := &ahp.State{Permission: ahp.PermissionAsk, Flow: ahp.FlowNone}
+			whole, err1 := wiredraft.AppendIntercept(nil, ev, &ahp.Capabilities{}, state, nil)
+			parts, err2 := wiredraft.AppendInterceptText(nil, ev.ID, typ, text, &ahp.Capabilities{}, state)
+			if string(whole) != string(parts) || (err1 == nil) != (err2 == nil) {
+				t.Errorf("%v, %v\n%s\n%s", err1, err2, whole, parts)
+			}
+			whole, err = wiredraft.AppendObserve(nil, ev)
+			if parts := wiredraft.AppendObserveText(nil, text); err != nil || string(whole) != string(parts) {
+				t.Errorf("%v\n%s\n%s", err, whole, parts)
+			}
 			// The type may stand last: nothing depends on the order.
 			late := `{` + base + `,` + events[typ] + `,"type":"` + string(typ) + `"}`
 			if _, err := wiredraft.DecodeEvent([]byte(late), wiredraft.Limits{}); err != nil {
