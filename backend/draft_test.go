@@ -383,21 +383,6 @@ var draftMessageRules = []draftRule{
 			t.Errorf("%s, %v", b, err)
 		}
 	}},
-	{"D-AMB-9", func(t *testing.T) {
-		answers(t, allow, draftOptions(), [2]string{capabilitiesRequest, "-32601"})
-		answers(t, allow, backend.Options{}, [2]string{capabilitiesRequest, "-32601"})
-		covered := draftOptions(func(o *backend.Options) { o.Manifest = manifest(intercepting(ahp.TurnStart)) })
-		answers(t, allow, covered, [2]string{draftCall("a", denyCaps), "-32002"},
-			[2]string{draftRequest("b", draftEvent("b", ahp.TurnStart, turnPart), denyCaps, ""), "[]"},
-			[2]string{draftNote(draftEvent("c", ahp.ToolBefore, toolPart)), "none"})
-	}},
-	{"D-AMB-10", func(t *testing.T) {
-		o := draftOptions(func(o *backend.Options) { o.Manifest = manifest() })
-		s := newServer(t, allow, o)
-		if got := told(t, s, strings.Replace(capabilitiesRequest, `"params":{`, `"params":{"more":1,`, 1)); !strings.HasPrefix(got, `{"events":[]`) {
-			t.Error(got)
-		}
-	}},
 	{"D-DISC-4", func(t *testing.T) {
 		m := manifest()
 		m.Unknown = ahp.Members{{Name: "identity", Value: ahp.Raw("{}")}}
@@ -620,6 +605,21 @@ var draftCarrierRules = []draftRule{
 			t.Error(status)
 		}
 	}},
+}
+
+// TestWhatABackendCovers holds the reading D-AMB-9: without a manifest the method is
+// unknown, and with one its events are all there is. Params may hold more (D-AMB-10).
+func TestWhatABackendCovers(t *testing.T) {
+	answers(t, allow, draftOptions(), [2]string{capabilitiesRequest, "-32601"})
+	answers(t, allow, backend.Options{}, [2]string{capabilitiesRequest, "-32601"})
+	covered := draftOptions(func(o *backend.Options) { o.Manifest = manifest(intercepting(ahp.TurnStart)) })
+	answers(t, allow, covered, [2]string{draftCall("a", denyCaps), "-32002"},
+		[2]string{draftRequest("b", draftEvent("b", ahp.TurnStart, turnPart), denyCaps, ""), "[]"},
+		[2]string{draftNote(draftEvent("c", ahp.ToolBefore, toolPart)), "none"})
+	s := newServer(t, allow, covered)
+	if got := told(t, s, strings.Replace(capabilitiesRequest, `"params":{`, `"params":{"more":1,`, 1)); !strings.HasPrefix(got, `{"events":[{"event":"turn.start"`) {
+		t.Error(got)
+	}
 }
 
 // gists runs all of in through a server and returns the gists of the answers, sorted.
