@@ -552,10 +552,13 @@ func (c *coder) shellRun(v cval) cval {
 	}
 	if !v.ok || s.opaque() {
 		if s.t&tPeer != 0 || c.connected {
-			c.shelled = true // by whoever is at the other end
+			c.shelled = true
+		}
+		if c.shelled && (c.connected || c.listened) {
+			// By whoever is at the other end: that is said once the program is read.
 			return cval{v: value{s: unknownText, t: tCmd}}
 		}
-		if s.t&tNet != 0 {
+		if s.t&(tNet|tPeer) != 0 {
 			c.emit(Action{Kind: NetRun})
 		}
 		f.m.undecided(CommandDynamic, "", s.t&tNet == 0, x.cmd, x.span)

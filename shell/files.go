@@ -344,7 +344,7 @@ const maxMoved = 64
 
 // moves notes that from is called to from here on.
 func (m *machine) moves(from, to Path) {
-	if from.Unresolved || to.Unresolved || from.Glob || to.Glob || len(m.moved) >= maxMoved {
+	if from.Unresolved || to.Unresolved || to.Glob || len(m.moved) >= maxMoved {
 		return
 	}
 	for i := range m.moved {

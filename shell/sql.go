@@ -110,17 +110,38 @@ func (x *inv) sqlFile(v value) {
 	x.sql(c)
 }
 
-// memoryOnly reports statements on a database that is gone when the program ends.
-func (x *inv) memoryOnly(s string) bool {
-	low := strings.ToLower(s)
-	return x.p != nil && len(x.p.pos) > 0 && x.p.pos[0].s == ":memory:" && clean(s) &&
-		!strings.Contains(low, "attach") && !strings.HasPrefix(low, ".") && !strings.Contains(low, "\n.") && !strings.Contains(low, "\n\t.") && !strings.Contains(low, " .") &&
-		!strings.Contains(low, "load_extension") && !strings.Contains(low, "writefile") && !strings.Contains(low, "readfile") && !strings.Contains(low, "edit(")
+// memoryOnly reports that all statements of the command are on a database that is
+// gone when the program ends, and that none reaches out of it.
+func (x *inv) memoryOnly() bool {
+	if x.p == nil || len(x.p.pos) == 0 || x.p.pos[0].s != ":memory:" || x.f.hasIn && x.in.s != "" && !x.in.known() {
+		return false
+	}
+	reaches := func(s string) bool {
+		low := strings.ToLower(s)
+		for _, w := range []string{"attach", "load_extension", "writefile", "readfile", "edit(", "fsdir", "vacuum"} {
+			if strings.Contains(low, w) {
+				return true
+			}
+		}
+		// A command of the program itself starts with a dot.
+		for l := range strings.Lines(s) {
+			if strings.HasPrefix(strings.TrimSpace(l), ".") {
+				return true
+			}
+		}
+		return !clean(s)
+	}
+	for _, a := range x.args[1:] {
+		if reaches(a.s) {
+			return false
+		}
+	}
+	return !reaches(x.in.s)
 }
 
 func (x *inv) sqlite(v value) {
 	f := x.f
-	if x.memoryOnly(v.s) {
+	if x.memoryOnly() {
 		return
 	}
 	for l := range strings.SplitSeq(v.s, "\n") {
