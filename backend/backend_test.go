@@ -333,6 +333,9 @@ func sequentialDuplicates(t *testing.T, o backend.Options) {
 		{"a large event", "a", request("l", pad), "call 5"},
 		{"a large event again", "a", strings.Replace(request("l", pad), `"name":"run","kind":"shell"`, `"kind":"shell","name":"run"`, 1), "call 5"},
 		{"another large event", "a", request("l", pad+"y"), "-32602"},
+		{"a huge event", "a", request("h", pad+pad+pad), "call 6"},
+		{"a huge event again", "a", strings.Replace(request("h", pad+pad+pad), `"name":"run","kind":"shell"`, `"kind":"shell","name":"run"`, 1), "call 6"},
+		{"another huge event", "a", request("h", pad+pad+pad+"y"), "-32602"},
 	} {
 		if got := ask(step.principal, step.frame); got != step.want {
 			t.Errorf("%s: got %s, want %s", step.name, got, step.want)

@@ -454,7 +454,7 @@ var draftRepeatRules = []draftRule{
 		})
 	}},
 	{"AHP-CORE-004", func(t *testing.T) {
-		large := strings.Repeat("x", 40<<10)
+		large := strings.Repeat("x", 140<<10)
 		frame := strings.Replace(draftCall("a", denyCaps), `"ls"`, `"`+large+`"`, 1)
 		asked := 0
 		s := newServer(t, func(context.Context, *backend.Request) ([]ahp.Effect, error) {

@@ -66,8 +66,10 @@ type largeDigest struct {
 	canon string // digest of its canonical form, if it has one
 }
 
-// largeText is the size from which an entry keeps digests in place of the text.
-const largeText = 32 << 10
+// largeText is the size from which an entry keeps digests in place of the text. Both
+// are made of every such event, in case it comes again; a kept text costs a copy, and
+// its canonical form is made only when another spelling comes.
+const largeText = 128 << 10
 
 // entryBytes is what an entry takes beside its texts: itself and its place in the
 // map.
