@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,17 +12,16 @@ import (
 // each burst, when it is over.
 func TestTidier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var allocated uint64
-		tidied := 0
+		var allocated, tidied atomic.Uint64
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
-			ended <- tidier{allocated: func() uint64 { return allocated }, tidy: func() { tidied++ }}.run(ctx)
+			ended <- tidier{allocated: func() uint64 { return allocated.Load() }, tidy: func() { tidied.Add(1) }}.run(ctx)
 		}()
 		for _, step := range []struct {
 			name string
 			work uint64
-			want int
+			want uint64
 		}{
 			{"after the start", 0, 1},
 			{"nothing happens", 0, 1},
@@ -33,11 +33,11 @@ func TestTidier(t *testing.T) {
 			{"work that adds up", burst, 2},
 			{"and is over", 0, 3},
 		} {
-			allocated += step.work
+			allocated.Add(step.work)
 			time.Sleep(tidyEvery)
 			synctest.Wait()
-			if tidied != step.want {
-				t.Errorf("%s: tidied %d times, expected %d", step.name, tidied, step.want)
+			if got := tidied.Load(); got != step.want {
+				t.Errorf("%s: tidied %d times, expected %d", step.name, got, step.want)
 			}
 		}
 		cancel()
