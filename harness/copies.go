@@ -183,6 +183,18 @@ func (l *lens) scrubBody(body ahp.Body, scrub func(string, ahp.Raw) ahp.Raw) ahp
 		c := *b
 		c.Error.Native = scrub("error.native", b.Error.Native)
 		return &c
+	case *ahp.BatchBody:
+		c := *b
+		c.Calls = slices.Clone(b.Calls)
+		for i := range c.Calls {
+			c.Calls[i].Tool.Input = scrub("calls.tool.input", c.Calls[i].Tool.Input)
+		}
+		return &c
+	case *ahp.SessionStartBody, *ahp.SessionEndBody, *ahp.TurnStartBody, *ahp.TurnProgressBody, *ahp.ModelResponseBody,
+		*ahp.ModelSwitchBody, *ahp.PermissionResolvedBody, *ahp.ToolProgressBody, *ahp.CompactBeforeBody,
+		*ahp.CompactAfterBody, *ahp.WorkspaceChangeBody, *ahp.FileChangedBody, *ahp.AttentionBody, *ahp.ElicitationBody,
+		*ahp.UserMessageBody, *ahp.HookFailureBody:
+		// No opaque JSON.
 	}
 	return body
 }

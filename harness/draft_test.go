@@ -16,14 +16,12 @@ import (
 	"github.com/holdpoint/holdpoint/transport"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 // fullManifest covers every event with all that the revision allows.
 func fullManifest() *ahp.Manifest {
 	m := &ahp.Manifest{
 		Transports: []string{"http", "stdio", "in_process"}, Authentication: []string{"bearer"},
 		ToolPaths: []string{"native", "mcp"}, ContentCategories: []string{"text", "reasoning"},
-		Limits:        ahp.ManifestLimits{MaxContinuations: ptr(int64(2))},
+		Limits:        ahp.ManifestLimits{MaxContinuations: new(int64(2))},
 		Gaps:          []ahp.Gap{{Path: "limits.maxUploadBytes", Reason: "attachments are not uploaded"}},
 		ManagedPolicy: ahp.ManagedPolicy{Scopes: []ahp.Scope{ahp.ScopeManaged, ahp.ScopeUser, ahp.ScopeProject}},
 		Correlation:   []string{"session.id"},
@@ -34,7 +32,7 @@ func fullManifest() *ahp.Manifest {
 			e.Modes = append(e.Modes, ahp.ModeIntercept)
 			c := ahp.Bounds(t)
 			if c.Flow != nil && c.Flow.Continue {
-				c.Flow.Remaining, c.Flow.Count = ptr(int64(1)), ptr(int64(0))
+				c.Flow.Remaining, c.Flow.Count = new(int64(1)), new(int64(0))
 			}
 			e.Capabilities = &c
 		}
@@ -387,5 +385,39 @@ func TestNothingIsBegunForTheGone(t *testing.T) {
 	defer mu.Unlock()
 	if told != 1 || h.Stats().ObserveFailed != 2 {
 		t.Errorf("told %d times, %+v", told, h.Stats())
+	}
+}
+
+// A call that ends just before its question is sent sends none, whatever the carrier.
+func TestNothingIsAskedForTheGone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := says("[]")
+	h := openDraft(t, func(o *harness.Options) {
+		o.Carriers = carriersOf(map[string]*peer{"net.acme.a": p})
+	}, backendOf("net.acme.a", &ahp.HTTPTransport{URL: "https://a.example"}, asks(ahp.FailOpen, "*")))
+	harness.SetStep(h.Harness, func(step string) {
+		if step == "send" {
+			cancel()
+		}
+	})
+	s, _ := h.Begin(ctx, draftTool()).Settle()
+	if s.State != settle.Interrupted || len(p.all()) != 0 {
+		t.Errorf("%s, %d messages", s.State, len(p.all()))
+	}
+}
+
+// Answers to an elicitation are held against the form that was shown (D-EL-5).
+func TestElicitationAnswersFitTheForm(t *testing.T) {
+	for effects, want := range map[string]bool{
+		`[{"type":"return","value":{"action":"accept","content":{"day":"friday"}}}]`: true,
+		`[{"type":"return","value":{"action":"decline"}}]`:                           true,
+		`[{"type":"return","value":{"action":"accept","content":{"day":5}}}]`:        false,
+		`[{"type":"return","value":{"action":"decline","content":{"day":"x"}}}]`:     false,
+	} {
+		_, _, s, h := chainDraft(t, ahp.FailOpen, everyEvent(t, ahp.ElicitationRequest), nil, effects)
+		if (s.State == settle.Supplied) != want || s.FailedOpen == want {
+			t.Errorf("%s: %s (%s)", effects, s.State, h.rec.one(t).Hops[0].Class)
+		}
 	}
 }

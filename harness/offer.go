@@ -101,6 +101,11 @@ func targetHidden(ev *ahp.Event, t ahp.Target) bool {
 		return hidden(b.Instructions)
 	case *ahp.CompactAfterBody:
 		return hidden(b.Summary)
+	case *ahp.SessionStartBody, *ahp.SessionEndBody, *ahp.TurnStartBody, *ahp.TurnFinishBody, *ahp.TurnProgressBody,
+		*ahp.ModelRequestBody, *ahp.ModelResponseBody, *ahp.ModelErrorBody, *ahp.ModelSwitchBody,
+		*ahp.PermissionRequestBody, *ahp.PermissionResolvedBody, *ahp.ToolProgressBody, *ahp.ToolAfterBody, *ahp.BatchBody,
+		*ahp.ConfigChangeBody, *ahp.TaskChangeBody, *ahp.WorkspaceChangeBody, *ahp.FileChangedBody, *ahp.AttentionBody,
+		*ahp.ElicitationBody, *ahp.UserMessageBody, *ahp.HookFailureBody:
 	}
 	if t.At(ev.Type) != ahp.ValueMessages {
 		return false
@@ -118,6 +123,7 @@ func without(c ahp.Capabilities, e ahp.EffectType) ahp.Capabilities {
 		c.Flow = nil
 	case ahp.EffectInject:
 		c.Inject = nil
+	case ahp.EffectDeny, ahp.EffectAllow, ahp.EffectAsk, ahp.EffectMessage, ahp.EffectReturn:
 	}
 	return c
 }

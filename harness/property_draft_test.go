@@ -105,10 +105,9 @@ func drawChain(t *rapid.T) drawn {
 
 // outcome is what came of a chain, without times and made-up ids.
 type outcome struct {
-	s        settle.Settlement
-	rec      settle.Record
-	wire     [][]string // by interceptor, then by observer: what each got
-	requests []map[string]json.RawMessage
+	s    settle.Settlement
+	rec  settle.Record
+	wire [][]string // by interceptor, then by observer: what each got
 }
 
 // run settles a request with one reasoning part through the chain, in a bubble.

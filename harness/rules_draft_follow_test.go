@@ -233,8 +233,10 @@ var followRules = []draftRule{
 			method, token, media string
 			want                 int
 		}{
-			{http.MethodPost, "", "application/json", 401}, {http.MethodPost, "Bearer yes", "application/json", 200},
-			{http.MethodGet, "Bearer yes", "application/json", 405}, {http.MethodPost, "Bearer yes", "text/plain", 415},
+			{http.MethodPost, "", "application/json", 401},
+			{http.MethodPost, "Bearer yes", "application/json", 200},
+			{http.MethodGet, "Bearer yes", "application/json", 405},
+			{http.MethodPost, "Bearer yes", "text/plain", 415},
 		} {
 			r := httptest.NewRequest(tt.method, "/", strings.NewReader(rpc("7", "hooks/capabilities")))
 			r.Header.Set("Authorization", tt.token)

@@ -259,6 +259,35 @@ var hostRules = []draftRule{
 		ev.Parts = []ahp.Part{ahp.TextPart("p", "terraform destroy")}
 		m := seesOf(t, selection(ahp.SelectBody, "text", "omit"), nil, ev)
 		wantIn(t, m, []string{`"timeoutSec":60`}, "terraform destroy")
+		// Wherever an event has opaque JSON.
+		secret := ahp.Raw(`{"kept":7,"body":["` + secretText + `"]}`)
+		for _, typ := range []ahp.EventType{
+			ahp.ToolBatchAfter, ahp.TaskChangeBefore, ahp.ConfigChangeAfter, ahp.ModelRequestBefore, ahp.ToolAfter, ahp.TurnEnd, ahp.ModelError,
+		} {
+			ev := everyEvent(t, typ)
+			failed := ahp.EventError{Class: "x", Message: "y", Native: secret}
+			ev.Parts = []ahp.Part{ahp.TextPart("p", secretText)}
+			switch b := ev.Body.(type) { //nolint:gochecksumtype // those of the list above
+			case *ahp.BatchBody:
+				b.Calls[0].Tool.Input = secret
+			case *ahp.TaskChangeBody:
+				b.Change, b.Prior = secret, secret
+			case *ahp.ConfigChangeBody:
+				b.MCPServers = []ahp.Raw{ahp.Raw(`{"kept":7}`), secret}
+			case *ahp.ModelRequestBody:
+				b.Params = secret
+			case *ahp.ToolAfterBody:
+				b.Outcome, b.Error = ahp.ToolFailed, &failed
+			case *ahp.TurnFinishBody:
+				b.Outcome, b.Error = ahp.TurnFailed, &failed
+			case *ahp.ModelErrorBody:
+				b.Error = failed
+			}
+			if ev.Messages != nil { // its items are messages
+				ev.Parts, ev.Messages = nil, []ahp.Message{textMessage("m", ev.Messages[0].Role, secretText)}
+			}
+			wantIn(t, seesOf(t, selection(ahp.SelectBody, "text", "omit"), nil, ev), []string{`"kept":7`, `"gaps":[`}, secretText)
+		}
 	}},
 	{"D-AD-1", func(t *testing.T) {
 		// What the manifest does not list cannot be asked about by mistake.

@@ -108,7 +108,7 @@ var draftRegRules = []draftRule{
 	}},
 	{"D-SUB-5", func(t *testing.T) {
 		s := asks(ahp.FailClosed, "*")
-		s.Scope, s.Disableable = ahp.ScopeManaged, ptr(false)
+		s.Scope, s.Disableable = ahp.ScopeManaged, new(false)
 		o := draftOptions(harness.Discard)
 		o.Scopes = []ahp.Scope{ahp.ScopeUser}
 		refused(t, o, "/subscriptions/0/scope: managed is not honored", remote(s))
@@ -118,7 +118,7 @@ var draftRegRules = []draftRule{
 	}},
 	{"D-SUB-6", func(t *testing.T) {
 		s := asks(ahp.FailClosed, "*")
-		s.ID, s.Disableable = "writes", ptr(false)
+		s.ID, s.Disableable = "writes", new(false)
 		o := draftOptions(harness.Discard)
 		o.Disabled = []string{"writes"}
 		refused(t, o, "/subscriptions/0/disableable: configuration turned it off", remote(s))
@@ -154,7 +154,7 @@ var draftRegRules = []draftRule{
 	}},
 	{"D-FAIL-7", func(t *testing.T) {
 		o := draftOptions(harness.Discard)
-		o.Manifest.Limits.MinTimeoutMs, o.Manifest.Limits.MaxTimeoutMs = ptr(int64(100)), ptr(int64(30000))
+		o.Manifest.Limits.MinTimeoutMs, o.Manifest.Limits.MaxTimeoutMs = new(int64(100)), new(int64(30000))
 		for ms, want := range map[int]string{99: "least is 100", 30001: "most is 30000"} {
 			s := asks(ahp.FailOpen, "*")
 			s.Timeout = time.Duration(ms) * time.Millisecond

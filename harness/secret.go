@@ -41,7 +41,7 @@ func SecretDir(dir string) func(ctx context.Context, ref string) (string, error)
 		if err != nil {
 			return "", errSecretFile
 		}
-		defer root.Close()
+		defer func() { _ = root.Close() }() // it was only read
 		// Looked at before it is opened: opening a pipe would wait for its writer.
 		before, err := root.Stat(filepath.FromSlash(ref))
 		if err != nil || !private(before) {
@@ -51,7 +51,7 @@ func SecretDir(dir string) func(ctx context.Context, ref string) (string, error)
 		if err != nil {
 			return "", errSecretFile
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		info, err := f.Stat()
 		if err != nil || !os.SameFile(before, info) || !private(info) {
 			return "", errSecretFile

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,7 +45,7 @@ func (n *notice) bytes() ([]byte, error) {
 			err = ErrEvent
 		}
 		// No spare capacity: two carriers may hold the frame at once.
-		n.frame, n.err = b[:len(b):len(b)], err
+		n.frame, n.err = slices.Clip(b), err
 	})
 	return n.frame, n.err
 }

@@ -97,6 +97,7 @@ func (l *lens) part(p *ahp.Part) (ahp.Part, bool) {
 		return *p, false
 	case ahp.SelectMetadata:
 		return reduced(p, ahp.SelectMetadata), p.Selection != ahp.SelectMetadata
+	case ahp.SelectOmit:
 	}
 	// The slot stays, so that a receiver can see that something is there (D-SEL-8).
 	return reduced(p, ahp.SelectOmit), p.Selection != ahp.SelectOmit || p.Size != nil || p.SHA256 != ""
@@ -249,6 +250,11 @@ func mapBody(body ahp.Body, f func(*ahp.Part) (ahp.Part, bool)) (ahp.Body, bool)
 			c.Content = p
 			return &c, true
 		}
+	case *ahp.SessionStartBody, *ahp.SessionEndBody, *ahp.TurnStartBody, *ahp.TurnFinishBody, *ahp.ModelRequestBody,
+		*ahp.ModelResponseBody, *ahp.ModelErrorBody, *ahp.ModelSwitchBody, *ahp.PermissionRequestBody,
+		*ahp.PermissionResolvedBody, *ahp.BatchBody, *ahp.ConfigChangeBody, *ahp.TaskChangeBody, *ahp.WorkspaceChangeBody,
+		*ahp.UserMessageBody, *ahp.HookFailureBody:
+		// No parts beside the event's own.
 	}
 	return body, false
 }

@@ -69,11 +69,10 @@ func strayID(line []byte) (string, bool) {
 			if err != nil {
 				return "", false
 			}
-			switch v.Kind() {
-			case '"':
+			if v.Kind() == '"' {
 				s, err := jsontext.AppendUnquote(nil, v)
 				id, has = string(s), err == nil
-			case '0':
+			} else if v.Kind() == '0' {
 				id, has = "#"+string(v), true // no string id of ours is one
 			}
 			continue

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -61,8 +62,8 @@ func approver(ctx context.Context) error {
 }
 
 // startAuditor serves on a free port of this machine until stop.
-func startAuditor(out io.Writer) (url string, stop func() error, err error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+func startAuditor(ctx context.Context, out io.Writer) (url string, stop func() error, err error) {
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
 	}
@@ -81,7 +82,9 @@ func startAuditor(out io.Writer) (url string, stop func() error, err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		err := web.Shutdown(ctx)
-		<-done // http.ErrServerClosed
+		if serving := <-done; !errors.Is(serving, http.ErrServerClosed) {
+			err = errors.Join(err, serving)
+		}
 		return err
 	}, nil
 }

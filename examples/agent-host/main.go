@@ -44,7 +44,7 @@ func run(ctx context.Context, out io.Writer, approve bool) (err error) {
 	if err != nil {
 		return err
 	}
-	audit, stop, err := startAuditor(out)
+	audit, stop, err := startAuditor(ctx, out)
 	if err != nil {
 		return err
 	}
