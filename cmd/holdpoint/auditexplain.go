@@ -267,13 +267,13 @@ func (a *app) printAuditExplanation(x *auditExplanation) error {
 	}
 	p.line("entry     %d, %s, %s", x.Entry, x.Kind, at)
 	ev := &x.Event
-	line := string(ev.Type) + " " + ev.ID
+	parts := []string{string(ev.Type) + " " + ev.ID}
 	for _, part := range []struct{ name, v string }{{"tool", ev.Tool}, {"call", ev.Call}, {"session", ev.Session}, {"agent", ev.Agent}} {
 		if part.v != "" {
-			line += ", " + part.name + " " + part.v
+			parts = append(parts, part.name+" "+part.v)
 		}
 	}
-	p.line("event     %s", printable(line))
+	p.line("event     %s", printable(strings.Join(parts, ", ")))
 	if x.Operation != "" {
 		p.line("operation %s", printable(x.Operation))
 	}

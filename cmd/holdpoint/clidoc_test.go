@@ -148,7 +148,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"policy", "explain", "--agent", ""}, []string{"claude-code", "codex"}},
 		{[]string{"doctor", "--agent", "cl"}, []string{"claude-code"}},
 		{[]string{"doctor", "--failure-policy", ""}, []string{"fail-open", "fail-closed"}},
-		{[]string{"lint", "--kind", ""}, []string{"message", "event", "registration", "policy"}},
+		{[]string{"lint", "--kind", ""}, []string{"message", "event", "registration", "manifest", "policy"}},
 		{[]string{"audit", "query", "--kind", "s"}, []string{"settlement", "start", "stop"}},
 		{[]string{"audit", "query", "--hazard", "git.force"}, []string{"git.force_push", "git.force_push_lease"}},
 		{[]string{"inspect", "--method", ""}, []string{"intercept", "observe"}},

@@ -328,7 +328,7 @@ func (d *Dialect) tool(typ ahp.EventType, f *fields) (*ahp.Tool, error) {
 		t.Output = ahp.Raw(f.response)
 	case ahp.ToolError:
 		t.Error = toolError(f)
-	case ahp.ToolBefore, ahp.SessionStart, ahp.SessionEnd:
+	default: // tool.before has neither
 	}
 	return t, nil
 }
