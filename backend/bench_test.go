@@ -44,12 +44,9 @@ func BenchmarkLocal(b *testing.B) {
 }
 
 // BenchmarkStdioPipe is one round trip over real pipes to a server in this
-// process, beside an echo over the same kind of pipes.
+// process in each revision, beside an echo over the same kind of pipes.
 func BenchmarkStdioPipe(b *testing.B) {
-	s, err := backend.New(backend.HandlerFunc(allow), backend.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := newServer(b, allow, backend.Options{Versions: []ahp.Version{ahp.Version01, ahp.VersionDraft}})
 	for name, serve := range map[string]func(in, out *os.File) error{
 		"echo": func(in, out *os.File) error {
 			r := bufio.NewReaderSize(in, 64<<10)
@@ -67,6 +64,7 @@ func BenchmarkStdioPipe(b *testing.B) {
 			}
 		},
 		"server": func(in, out *os.File) error { return s.ServeStdio(b.Context(), in, out) },
+		"draft":  func(in, out *os.File) error { return s.ServeStdio(b.Context(), in, out) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			inR, inW, err := os.Pipe()
@@ -80,6 +78,9 @@ func BenchmarkStdioPipe(b *testing.B) {
 			done := make(chan error, 1)
 			go func() { done <- serve(inR, outW) }()
 			fs := frames(20000)
+			if name == "draft" {
+				fs = draftFrames(20000, denyCaps, "")
+			}
 			answers := bufio.NewReaderSize(outR, 64<<10)
 			b.ReportAllocs()
 			i := 0
@@ -106,10 +107,7 @@ func BenchmarkStdioPipe(b *testing.B) {
 
 // BenchmarkHTTP is one round trip over loopback to a real server, beside an echo.
 func BenchmarkHTTP(b *testing.B) {
-	s, err := backend.New(backend.HandlerFunc(allow), backend.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := newServer(b, allow, backend.Options{Versions: []ahp.Version{ahp.Version01, ahp.VersionDraft}})
 	for name, h := range map[string]http.Handler{
 		"echo": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)
@@ -120,11 +118,15 @@ func BenchmarkHTTP(b *testing.B) {
 			_, _ = w.Write(body)
 		}),
 		"server": s,
+		"draft":  s,
 	} {
 		b.Run(name, func(b *testing.B) {
 			srv := httptest.NewServer(h)
 			defer srv.Close()
 			fs := frames(20000)
+			if name == "draft" {
+				fs = draftFrames(20000, denyCaps, "")
+			}
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {
