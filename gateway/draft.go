@@ -63,6 +63,9 @@ func (g *Gateway) openDraft() error {
 	o.Local = map[string]transport.Local{PolicyID: g.askPolicyDraft}
 	o.Manifest, o.Offer = g.manifest, g.offer
 	o.ShowNative, o.Authorize = g.opts.Native, g.authorize
+	if g.opts.Secrets != "" {
+		o.Secret = harness.SecretDir(g.opts.Secrets)
+	}
 	var err error
 	g.harness, err = harness.New(reg, o)
 	return err

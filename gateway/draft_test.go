@@ -427,6 +427,48 @@ func TestFailClosedWhereNothingIsHeldBack(t *testing.T) {
 	}
 }
 
+// A token that a registration names by reference is read from the secrets folder, and
+// one that cannot be resolved is an error when the gateway starts.
+func TestTokensByReference(t *testing.T) {
+	var mu sync.Mutex
+	var seen []string
+	c := newControl(t, nil)
+	inner := c.Config.Handler
+	c.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		seen = append(seen, r.Header.Get("Authorization"))
+		mu.Unlock()
+		inner.ServeHTTP(w, r)
+	})
+	o := options(t)
+	o.Hooks, o.Revision = c.hooks(asks(ahp.FailClosed, ahp.ToolBefore)), ahp.VersionDraft
+	o.Hooks[0].Auth = &ahp.Bearer{TokenRef: "guard/token"}
+	if g, err := gateway.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "/authentication/tokenRef") {
+		t.Errorf("got %v, %v", g, err)
+	}
+	o.Secrets = shortDir(t)
+	if err := os.MkdirAll(filepath.Join(o.Secrets, "guard"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(o.Secrets, "guard", "token"), []byte("s3cr3t\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start(t, o)
+	if got := hook(t, o.Socket, hookwire.AgentClaudeCode, "PreToolUse", payload("ls")); !got.empty() {
+		t.Errorf("got %+v", got)
+	}
+	// The gate's own secrets are not the agent's to read or change.
+	if got := hook(t, o.Socket, hookwire.AgentClaudeCode, "PreToolUse", payload("echo x > "+o.Secrets+"/guard/token")); !got.denied() {
+		t.Errorf("got %+v", got)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	// Asked about the first call, and told of the second, which was refused before its turn.
+	if len(seen) == 0 || slices.ContainsFunc(seen, func(s string) bool { return s != "Bearer s3cr3t" }) {
+		t.Errorf("sent %q", seen)
+	}
+}
+
 // The AHP endpoint answers both revisions, with all effects that its rules have.
 func TestTheAHPEndpointAnswersBothRevisions(t *testing.T) {
 	o := withRules(t, options(t), `  - {name: asks, when: 'runs("git push ...")', effect: ask, reason: Pushing needs a yes.}

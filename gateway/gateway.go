@@ -95,6 +95,9 @@ func Open(ctx context.Context, o Options) (_ *Gateway, err error) {
 	src := o.Policy
 	src.Guard = append(append([]string(nil), src.Guard...), dir)
 	src.FindSecrets = src.FindSecrets || o.FactValues
+	if o.Secrets != "" {
+		src.Guard = append(src.Guard, o.Secrets)
+	}
 	if src.OnOverlay == nil {
 		src.OnOverlay = g.overlayRead
 	}

@@ -58,6 +58,9 @@ type Options struct {
 	// Revision is that of Hooks, in which the chain runs. Empty means 0.1 with Hooks,
 	// and draft without.
 	Revision ahp.Version
+	// Secrets is the folder of the files that a tokenRef of Hooks names
+	// ([harness.SecretDir]); empty refuses such references. Draft only.
+	Secrets string
 	// RewriteAllows lets a changed input be allowed, past the user's own prompt, by
 	// agents that take none without (Codex). Without it they are offered no change,
 	// and what the policy would change there is refused. Draft only.
@@ -144,6 +147,9 @@ func (o Options) complete() (Options, error) {
 		if len(o.Hooks) > 0 {
 			o.Revision = ahp.Version01
 		}
+	}
+	if o.Secrets != "" && !filepath.IsAbs(o.Secrets) {
+		bad("secrets: %q is no absolute path", o.Secrets)
 	}
 	if o.Revision != ahp.Version01 && o.Revision != ahp.VersionDraft {
 		bad("revision: %q, expected %s or %s", o.Revision, ahp.Version01, ahp.VersionDraft)

@@ -38,6 +38,8 @@ type settings struct {
 
 	ProjectOverlays bool `json:"projectOverlays,omitempty"`
 	RewriteAllows   bool `json:"rewriteAllows,omitempty"`
+
+	Secrets string `json:"secrets,omitempty"`
 }
 
 const settingsVersion = 1
@@ -194,6 +196,7 @@ func (a *app) hookOnce(ctx context.Context, socket, agent, event string) (*hookw
 		Hooks:          hooks,
 		Revision:       revision,
 		RewriteAllows:  set.RewriteAllows,
+		Secrets:        set.Secrets,
 		OnAuditFailure: harness.RecordDeny,
 		Oversize:       gateway.OversizeRefuse,
 		Version:        version(),

@@ -48,6 +48,7 @@ type serveFlags struct {
 	logFormat, logLevel  string
 	includeNativePayload bool
 	rewriteAllows        bool
+	secretsDir           string
 	auditFacts           string
 }
 
@@ -102,6 +103,7 @@ what is under way gets --drain to end.`,
 	fl.StringVar(&f.tlsKey, "tls-key", "", "key `file` for --listen")
 	fl.StringArrayVar(&f.hosts, "host", nil, "further host `name` under which --listen may be asked for; may be repeated")
 	fl.StringArrayVar(&f.hooks, "hooks", nil, "registration `file` whose backends are asked behind the policy; may be repeated")
+	fl.StringVar(&f.secretsDir, "secrets-dir", "", "`folder` of the files that a tokenRef of --hooks names, each readable by you alone")
 	fl.BoolVar(&f.rewriteAllows, "rewrite-allows", false, "let a rule that changes an input also allow the call, past the user's own prompt, for agents that take no change without (codex)")
 	fl.StringVar(&f.policy, "policy", "", "policy `folder`")
 	fl.BoolVar(&f.projectOverlays, "project-overlays", false, "let the overlay of each workspace root, "+gateway.OverlayFile+", make decisions stricter")
@@ -245,10 +247,15 @@ func (f *serveFlags) options(log *slog.Logger) (gateway.Options, *settings, erro
 	if err != nil {
 		errs = append(errs, err)
 	}
+	if f.secretsDir != "" {
+		if o.Secrets, err = filepath.Abs(f.secretsDir); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	set := &settings{
 		Version: settingsVersion, Policy: o.Policy.Dir, Hooks: []string{},
 		PolicyTimeout: f.policyTimeout.String(), FailurePolicy: f.failurePolicy, ProjectOverlays: f.projectOverlays,
-		RewriteAllows: f.rewriteAllows,
+		RewriteAllows: f.rewriteAllows, Secrets: o.Secrets,
 	}
 	for _, name := range f.hooks {
 		abs, err := filepath.Abs(name)
