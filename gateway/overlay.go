@@ -238,7 +238,12 @@ func (now *inForce) tighten(ctx context.Context, ev *ahp.Event, o facts.Options,
 	if failed == nil && dec.Denied() {
 		return dec, nil
 	}
-	short, cancel := context.WithTimeout(ctx, overlayTime)
+	limit := overlayTime
+	if at, ok := ctx.Deadline(); ok {
+		// The policy's answer is there; no overlay may make it come too late.
+		limit = min(limit, time.Until(at)/4)
+	}
+	short, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for i, root := range f.Session.Roots {
 		if i == MaxOverlays {

@@ -324,3 +324,23 @@ func TestOverlaysConcurrently(t *testing.T) {
 		t.Errorf("got %+v", dec)
 	}
 }
+
+// The answer of the policy comes in time, whatever an overlay does.
+func TestOverlayLeavesTime(t *testing.T) {
+	root := project(t, "version: 1\nrules:\n  - name: x\n    when: 'files.all(a, files.all(b, files.all(c, files.all(d, a.path + b.path + c.path + d.path != \"x\"))))'\n    effect: deny\n    reason: No.\n")
+	d, _ := overlayDecider(t, "")
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	dec, _, err := d.Decide(ctx, in([]string{root}, "cat "+strings.Repeat("a ", 40)))
+	if err != nil || ctx.Err() != nil {
+		t.Fatalf("%v, %v", err, ctx.Err())
+	}
+	if dec.Denied() && dec.Rule != "project:x" {
+		t.Errorf("got %+v", dec)
+	}
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	if dec, _, err := d.Decide(ended, in([]string{root}, "git push --force")); err == nil && !dec.Denied() {
+		t.Errorf("an ended call was let through: %+v", dec)
+	}
+}
