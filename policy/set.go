@@ -29,6 +29,8 @@ type Set struct {
 	filters []*filter // [0] is nil: nothing is exempt
 	facts   []string  // names of facts that rules read
 
+	heard map[ahp.EventType]bool // events that enabled rules name
+
 	made *setFiles // for WithOverlay; nil when it is not wanted
 }
 
@@ -78,6 +80,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // index prepares what Decide looks up.
 func (s *Set) index() {
+	s.heard = map[ahp.EventType]bool{}
 	s.filters = []*filter{nil}
 	filters := map[string]int{}
 	names := map[string]int{}
@@ -106,6 +109,9 @@ func (s *Set) index() {
 		}
 		if !r.Enabled {
 			continue
+		}
+		for _, t := range r.On {
+			s.heard[t] = true
 		}
 		s.secrets = s.secrets || slices.Contains(r.needs.Facts, "secrets")
 		if r.needs.Any == nil {
@@ -142,7 +148,7 @@ func (s *Set) Rules() []Rule {
 // Hears reports whether some rule is for events of type t. At tool.before the policy
 // is always asked: what cannot be judged is refused.
 func (s *Set) Hears(t ahp.EventType) bool {
-	return t == ahp.ToolBefore || slices.ContainsFunc(s.rules, func(r *compiledRule) bool { return r.Enabled && r.hears(t) })
+	return t == ahp.ToolBefore || s.heard[t]
 }
 
 // Programs returns what the policy teaches of programs, for
