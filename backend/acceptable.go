@@ -18,7 +18,7 @@ var (
 	errNotOffered = errors.New("not offered")
 	errHiddenList = errors.New("the list holds text that is hidden here, so it can only be appended to")
 	errForeignRef = errors.New("an attachment that the event does not have")
-	errKnownID    = errors.New("the id of a message that the event has: an injected one is new")
+	errKnownID    = errors.New("new content with an id that is in use")
 	errHiddenPart = errors.New("a part without its body")
 	errNoObject   = errors.New("the value is no JSON object")
 )
@@ -239,14 +239,65 @@ func injected(ev *ahp.Event, f *ahp.Inject) error {
 	if f.Messages == nil {
 		return errors.New("the value is no list of messages")
 	}
-	for i := range f.Messages {
-		id := f.Messages[i].ID
-		same := func(m ahp.Message) bool { return m.ID == id }
-		if slices.ContainsFunc(ev.Messages, same) || slices.ContainsFunc(f.Messages[:i], same) {
-			return errKnownID // D-INJ-2
+	return messages(ev, f.Messages, "", false)
+}
+
+// fresh checks the ids of new content over a whole list: what is injected (D-INJ-2),
+// and a supplied summary (D-CMP-6). None is in use in the event, in what the list puts
+// into it, or elsewhere in the new content.
+func fresh(ev *ahp.Event, effects []ahp.Effect) error {
+	isNew := func(f ahp.Effect) (m []ahp.Message, p []ahp.Part) {
+		if i, ok := f.(*ahp.Inject); ok {
+			return i.Messages, nil
+		}
+		if r, ok := f.(*ahp.Return); ok {
+			return nil, r.Value.Parts
+		}
+		return nil, nil
+	}
+	if !slices.ContainsFunc(effects, func(f ahp.Effect) bool { m, p := isNew(f); return len(m)+len(p) > 0 }) {
+		return nil
+	}
+	messages, parts := map[string]bool{}, map[string]bool{}
+	take := func(ms []ahp.Message, ps []ahp.Part) (ok bool) {
+		ok = true
+		each := func(ids map[string]bool, id string) {
+			ok = ok && !ids[id]
+			ids[id] = true
+		}
+		for i := range ms {
+			each(messages, ms[i].ID)
+			for j := range ms[i].Parts {
+				each(parts, ms[i].Parts[j].ID)
+			}
+		}
+		for i := range ps {
+			each(parts, ps[i].ID)
+		}
+		return ok
+	}
+	take(ev.Messages, ev.Parts)
+	take(nil, targetParts(ev))
+	if b, ok := ev.Body.(*ahp.ToolAfterBody); ok {
+		for _, c := range b.FileChanges {
+			for _, p := range []*ahp.Part{c.Before, c.After} {
+				if p != nil {
+					take(nil, []ahp.Part{*p})
+				}
+			}
 		}
 	}
-	return messages(ev, f.Messages, "", false)
+	for _, f := range effects {
+		if m, ok := f.(*ahp.Modify); ok {
+			take(m.Value.Messages, m.Value.Parts)
+		}
+	}
+	for _, f := range effects {
+		if !take(isNew(f)) {
+			return errKnownID
+		}
+	}
+	return nil
 }
 
 // messages checks canonical messages that the backend writes. Of those in the place

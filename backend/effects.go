@@ -23,8 +23,8 @@ import (
 //	return e.List()
 //
 // It is for one goroutine. Values that a method is given are used until the answer
-// is written; ids of new messages and parts that are empty are filled in with
-// fresh ones, in copies (D-CONT-8, D-INJ-2).
+// is written. Where the id of a message or part is empty, it is given a fresh one, in
+// a copy (D-CONT-8, D-INJ-2).
 type Effects struct {
 	v    ahp.Version
 	ev   *ahp.Event
@@ -200,7 +200,12 @@ func (e *Effects) add(call string, f ahp.Effect) {
 		e.refuse(call, "revision 0.1 takes one effect")
 		return
 	}
-	e.list = append(e.list, f)
+	list := append(e.list, f)
+	if err := fresh(e.ev, list); err != nil {
+		e.refuse(call, err.Error())
+		return
+	}
+	e.list = list
 }
 
 func (e *Effects) refuse(call, why string) {
@@ -217,14 +222,22 @@ func targetAt(t ahp.EventType, kind ahp.ValueKind) ahp.Target {
 	return ""
 }
 
-// named returns the messages with ids in the place of empty ones; not nil.
+// named returns the messages with ids in the place of empty ones; not nil. A part
+// that was named after a message without a name, as [ahp.TextMessage] does, is named
+// after its new one.
 func named(list []ahp.Message) []ahp.Message {
 	out := make([]ahp.Message, len(list))
 	for i, m := range list {
-		if m.ID == "" {
+		fresh := m.ID == ""
+		if fresh {
 			m.ID = "m-" + rand.Text()
 		}
 		m.Parts = namedParts(m.Parts)
+		for j := range m.Parts {
+			if p := &m.Parts[j]; fresh && strings.HasPrefix(p.ID, "/") {
+				p.ID = m.ID + p.ID
+			}
+		}
 		out[i] = m
 	}
 	return out

@@ -12,6 +12,7 @@ import (
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/wiredraft"
 	"github.com/holdpoint/holdpoint/backend"
+	"github.com/holdpoint/holdpoint/settle"
 )
 
 // A call is one call of a builder.
@@ -230,6 +231,14 @@ func TestEffectsHoldTheOffer(t *testing.T) {
 		if _, err := wiredraft.AppendResult(nil, ahp.Raw(`"a"`), at, &caps, list, nil); err != nil {
 			t.Fatalf("%v at %s: %v", made, at, err)
 		}
+		// Nor has our own harness anything against it.
+		ev := eventAt(at)
+		_, v := settle.Open(ev, &caps, settle.BoundaryOptions{}).Apply(settle.Step{
+			Backend: "com.example.b", Policy: ahp.FailClosed, Effects: list, Caps: &caps, View: ev,
+		})
+		if v.Failure != nil {
+			t.Fatalf("%v at %s: %v", made, at, v.Failure)
+		}
 	})
 }
 
@@ -307,7 +316,7 @@ func TestEffectsOfRevision01(t *testing.T) {
 func TestEffectsNameWhatIsNew(t *testing.T) {
 	e := asked(ahp.VersionDraft, eventAt(ahp.TurnStart), all(ahp.TurnStart, 0)).Effects()
 	given := []ahp.Message{ahp.TextMessage("", ahp.RoleUser, "a"), ahp.TextMessage("mine", ahp.RoleUser, "b")}
-	given[0].Parts[0].ID = ""
+	given[0].Parts = append(given[0].Parts, ahp.TextPart("", "c"))
 	for range 3 {
 		e.AppendMessages(given...)
 		e.Inject(ahp.DeliverNow, given[0])
@@ -327,12 +336,18 @@ func TestEffectsNameWhatIsNew(t *testing.T) {
 			messages = f.(*ahp.Inject).Messages
 		}
 		seen[messages[0].ID] = true
-		seen[messages[0].Parts[0].ID] = true
+		seen[messages[0].Parts[0].ID] = messages[0].Parts[0].ID == messages[0].ID+"/0"
+		seen[messages[0].Parts[1].ID] = true
 	}
-	if len(seen) != 12 || seen[""] {
+	for id, ok := range seen {
+		if !ok || id == "" || id[0] == '/' {
+			t.Errorf("a part is called %q", id)
+		}
+	}
+	if len(seen) != 18 {
 		t.Errorf("%d ids: %v", len(seen), seen)
 	}
-	if given[0].ID != "" || given[0].Parts[0].ID != "" {
+	if given[0].ID != "" || given[0].Parts[0].ID != "/0" || given[0].Parts[1].ID != "" {
 		t.Error("the caller's messages were changed")
 	}
 }
@@ -454,6 +469,12 @@ var draftOfferRules = []draftRule{
 		sent(t, turnWith(hiddenText), "-32004", prompt(ahp.OpMerge, ahp.Message{ID: "n", Role: ahp.RoleUser, Parts: []ahp.Part{hidden}}))
 	}},
 	{"D-INJ-2", func(t *testing.T) {
+		inject := func(id string) *ahp.Inject {
+			return &ahp.Inject{DeliverAt: ahp.DeliverNow, Messages: []ahp.Message{ahp.TextMessage(id, ahp.RoleUser, "x")}}
+		}
+		sent(t, turnWith(shownText), "-32004", inject("n"), inject("n"))
+		sent(t, turnWith(shownText), "-32004", prompt(ahp.OpMerge, ahp.TextMessage("n", ahp.RoleUser, "y")), inject("n"))
+		sent(t, turnWith(shownText), "-32004", &ahp.Inject{DeliverAt: ahp.DeliverNow, Messages: []ahp.Message{{ID: "n", Role: ahp.RoleUser, Parts: []ahp.Part{ahp.TextPart("p", "x")}}}})
 		sent(t, turnWith(shownText), "-32004", &ahp.Inject{DeliverAt: ahp.DeliverNow, Messages: []ahp.Message{ahp.TextMessage("m", ahp.RoleUser, "x")}})
 	}},
 }

@@ -292,6 +292,9 @@ func (s *Server) decide(ctx context.Context, dst []byte, x *exchange, e *entry, 
 			return dst, fmt.Errorf("%w: %w", errEffects, err)
 		}
 	}
+	if err := fresh(m.event, effects); err != nil {
+		return dst, fmt.Errorf("%w: %w", errEffects, err)
+	}
 	if m.version == ahp.VersionDraft {
 		caps := m.caps // m is no allocation for messages without effects
 		out, err = wiredraft.AppendResult(dst, m.id, m.event.Type, &caps, effects, nil)
