@@ -57,6 +57,8 @@ func Extract(ctx context.Context, ev *ahp.Event, o Options) (*Facts, error) {
 		}
 	}
 	f.Hazards = hazards(f, &x.o)
+	// Whoever keeps the facts keeps neither the call nor its finders.
+	x.ctx, x.o = nil, Options{}
 	return f, nil
 }
 
