@@ -133,6 +133,8 @@ func BackendManifest() *ahp.Manifest {
 	return m
 }
 
+var errPanicked = errors.New("the policy panicked")
+
 // answerHarness is the policy as the backend of harnesses elsewhere, with a
 // record of each answer, of one that could not be given too.
 func (g *Gateway) answerHarness(ctx context.Context, r *backend.Request) ([]ahp.Effect, error) {
@@ -140,6 +142,12 @@ func (g *Gateway) answerHarness(ctx context.Context, r *backend.Request) ([]ahp.
 		return nil, nil
 	}
 	began := time.Now()
+	defer func() {
+		if p := recover(); p != nil { // the server answers; the record is ours
+			_, _ = g.recordAnswer(ctx, r, &judgement{err: errPanicked}, began)
+			panic(p)
+		}
+	}()
 	j := g.judge(ctx, r.Event, r.Capabilities)
 	return g.recordAnswer(ctx, r, j, began)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/holdpoint/holdpoint/ahp/wiredraft"
 	"github.com/holdpoint/holdpoint/audit"
 	"github.com/holdpoint/holdpoint/backend"
+	"github.com/holdpoint/holdpoint/facts"
 	"github.com/holdpoint/holdpoint/gateway"
 	"github.com/holdpoint/holdpoint/hookwire"
 	"github.com/holdpoint/holdpoint/internal/corpus"
@@ -473,7 +474,16 @@ func TestTokensByReference(t *testing.T) {
 func TestTheAHPEndpointAnswersBothRevisions(t *testing.T) {
 	o := withRules(t, options(t), `  - {name: asks, when: 'runs("git push ...")', effect: ask, reason: Pushing needs a yes.}
   - {name: breaks, when: 'tool.input.nope == 1 && runs("false ...")', effect: deny, reason: r}
+  - {name: reads, when: 'size(secrets) > 0', effect: flag, reason: r}
 `)
+	o.Policy.Secrets = func() (facts.SecretFinder, error) {
+		return func(_ context.Context, text string) ([]facts.SecretMatch, error) {
+			if text == "bug" {
+				panic("a bug of the detector")
+			}
+			return nil, nil
+		}, nil
+	}
 	r := start(t, o)
 	post := func(body string) string {
 		t.Helper()
@@ -511,6 +521,9 @@ func TestTheAHPEndpointAnswersBothRevisions(t *testing.T) {
 	if got := draft(event("e-3", "false"), ahp.Bounds(ahp.ToolBefore)); !strings.Contains(got, `"error":{"code":-32004`) {
 		t.Errorf("got %s", got)
 	}
+	if got := draft(event("e-5", "bug"), ahp.Bounds(ahp.ToolBefore)); !strings.Contains(got, `"error":{"code":-32004`) {
+		t.Errorf("got %s", got)
+	}
 	old := `{"jsonrpc":"2.0","id":"e-4","method":"hooks/intercept","params":{"protocolVersion":"0.1","event":{"id":"e-4","source":"urn:example:h","type":"tool.before","time":"2026-01-02T03:04:05Z","session":{"id":"s"},"tool":{"callId":"c","name":"Bash","kind":"shell","input":{"command":"git push"}}},"capabilities":{"effects":["deny"]}}}`
 	if got := post(old); !strings.Contains(got, policyCannotAsk) || !strings.Contains(got, `"protocolVersion":"0.1"`) {
 		t.Errorf("got %s", got)
@@ -533,7 +546,7 @@ func TestTheAHPEndpointAnswersBothRevisions(t *testing.T) {
 		}
 		records = append(records, strings.Join([]string{s.EventID, string(s.Outcome), string(s.Decision), class}, " "))
 	}
-	want := []string{"e-1 ask explicit ", "e-2 denied explicit ", "e-3 denied synthetic " + string(ahp.FailInternal), "e-4 denied explicit "}
+	want := []string{"e-1 ask explicit ", "e-2 denied explicit ", "e-3 denied synthetic " + string(ahp.FailInternal), "e-5 denied synthetic " + string(ahp.FailInternal), "e-4 denied explicit "}
 	if !slices.Equal(records, want) {
 		t.Errorf("records\n%s\nwant\n%s", strings.Join(records, "\n"), strings.Join(want, "\n"))
 	}
