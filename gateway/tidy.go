@@ -44,8 +44,9 @@ func newTidier() tidier {
 }
 
 // gcPercent is how far the heap of a daemon grows between two collections. Against
-// the usual 100 it holds about 2.5 MiB less under load for some 8 % more CPU time
-// there; GOGC in the environment takes precedence.
+// the usual 100 it holds about 2.5 MiB less under load, for 10 to 20 % more CPU time
+// at several thousand requests a second and none to speak of at the rate of an agent.
+// GOGC in the environment takes precedence.
 const gcPercent = 50
 
 // run ends with ctx.
