@@ -38,7 +38,7 @@ func (c *Call) settle() {
 	})
 	s := c.record()
 	c.result = s
-	if h.opts.HideReasons && s.State == settle.Denied && !s.Synthetic {
+	if h.opts.HideReasons && (s.State == settle.Denied && !s.Synthetic || s.State == settle.Stopped) {
 		c.result.Reason = HiddenReason
 	}
 	if registered {

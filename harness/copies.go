@@ -20,12 +20,12 @@ type hiddenText struct {
 	as   ahp.Part // how the part is shown that holds it
 }
 
-// minInside is the length from which a hidden text is looked for inside longer
-// strings. A shorter one must be the whole string: "ok" is in too many.
-const minInside = 8
+// minCopy is the length, in bytes, from which another text counts as a copy. "ok" is in
+// too many places to say anything.
+const minCopy = 8
 
 func (h *hiddenTexts) add(text string, as *ahp.Part) {
-	if text == "" {
+	if len(text) < minCopy {
 		return
 	}
 	for i := range *h {
@@ -54,8 +54,7 @@ func strength(p *ahp.Part) int {
 // in reports whether s is or holds one of the texts.
 func (h hiddenTexts) in(s string) bool {
 	for i := range h {
-		t := h[i].text
-		if s == t || len(t) >= minInside && strings.Contains(s, t) {
+		if strings.Contains(s, h[i].text) {
 			return true
 		}
 	}
@@ -63,7 +62,9 @@ func (h hiddenTexts) in(s string) bool {
 }
 
 // copies takes copies of hidden texts out of a view: from other parts, which are then
-// shown as the hidden one is, and from opaque JSON.
+// shown as the hidden one is, and from opaque JSON. What is taken out was selected, or
+// is what the event is about, so that the view lacks something (D-SEL-6): an
+// interceptor that could be made blind by a repeated text would be none.
 func (l *lens) copies(ev, out *ahp.Event, secret hiddenTexts, v *view) *ahp.Event {
 	shown := mapParts(out, func(p *ahp.Part) (ahp.Part, bool) {
 		if p.Text == nil {
@@ -73,10 +74,9 @@ func (l *lens) copies(ev, out *ahp.Event, secret hiddenTexts, v *view) *ahp.Even
 			if secret[i].text != *p.Text {
 				continue
 			}
-			v.hidden = true
+			v.hidden, v.missing = true, true
 			as := secret[i].as
 			if as.Gap != nil {
-				v.missing = true
 				return gap(p, as.Gap.Reason), true
 			}
 			return reduced(p, as.Selection), true
@@ -109,13 +109,14 @@ func (l *lens) copies(ev, out *ahp.Event, secret hiddenTexts, v *view) *ahp.Even
 			c := *t
 			c.Input = in
 			out = owned(ev, out)
-			out.Tool, v.scrubbed = &c, true
+			out.Tool = &c
 		}
 	}
 	if b := l.scrubBody(out.Body, scrub); b != out.Body {
 		out = owned(ev, out)
 		out.Body = b
 	}
+	v.missing = v.missing || len(gaps) > 0
 	if len(out.Extensions) > 0 || len(out.Unknown) > 0 {
 		out = owned(ev, out)
 		out.Extensions, out.Unknown = members("extensions", out.Extensions), members("", out.Unknown)

@@ -36,11 +36,11 @@
 //
 // In revision draft a request is made for its subscription: the parts that it selects
 // and that [Options.MayShow] allows, native data only with [Options.ShowNative], state
-// as its selection shows it. A copy of hidden text is hidden as well: in another part,
-// in opaque JSON like tool.input, in native data. A body that an interceptor selects
-// and cannot be given is a failure of class content_missing, to which its policy
-// applies, and nothing is sent; an observer gets a gap. What a view does not show whole
-// is not offered for replacement.
+// as its selection shows it. A copy of hidden text, from eight bytes on, is hidden as
+// well: in another part, in opaque JSON like tool.input, in native data. What an
+// interceptor selects and cannot be given, a body or what a copy was taken out of, is a
+// failure of class content_missing, to which its policy applies, and nothing is sent; an
+// observer gets a gap. What a view does not show whole is not offered for replacement.
 //
 // # Ownership
 //

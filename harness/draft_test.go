@@ -3,6 +3,7 @@ package harness_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -418,6 +419,62 @@ func TestElicitationAnswersFitTheForm(t *testing.T) {
 		_, _, s, h := chainDraft(t, ahp.FailOpen, everyEvent(t, ahp.ElicitationRequest), nil, effects)
 		if (s.State == settle.Supplied) != want || s.FailedOpen == want {
 			t.Errorf("%s: %s (%s)", effects, s.State, h.rec.one(t).Hops[0].Class)
+		}
+	}
+}
+
+// A repeated text must not make an interceptor blind: what it selects and cannot be
+// shown is a failure, under its policy, and no question with a hole in it (D-SEL-6).
+func TestCopiesDoNotBlind(t *testing.T) {
+	seen := selection(ahp.SelectBody, "reasoning", "omit", "images", "omit")
+	repeated := reasoned(t)
+	repeated.Messages[1].Parts[0] = ahp.TextPart("p-text", secretText)
+	short := reasoned(t)
+	short.Messages[0].Parts[0].Text, short.Messages[1].Parts[0].Text = new("ok"), new("ok")
+	inInput := draftTool()
+	inInput.Parts = []ahp.Part{ahp.TextPart("p", "terraform destroy")}
+	for _, tt := range []struct {
+		name string
+		ev   *ahp.Event
+		c    ahp.ContentSelection
+		want int // times asked
+	}{
+		{"nothing repeated", reasoned(t), seen, 1},
+		{"a short text repeated", short, seen, 1},
+		{"a part repeated", repeated, seen, 0},
+		{"a part in the input", inInput, selection(ahp.SelectOmit), 0},
+		{"the same, seen", inInput, selection(ahp.SelectBody), 1},
+	} {
+		for policy, state := range map[ahp.FailurePolicy]settle.State{ahp.FailOpen: settle.Proceed, ahp.FailClosed: settle.Denied} {
+			var k cast
+			p := k.add("net.acme.a", says("[]"), selecting(asks(policy, "*"), tt.c))
+			h := k.open(t, nil)
+			s, err := settleOne(t, h, tt.ev)
+			if tt.want == 1 {
+				state = settle.Proceed
+			}
+			if s.State != state || err != nil || len(p.asked()) != tt.want || (h.rec.one(t).Hops[0].Class == ahp.FailContent) != (tt.want == 0) {
+				t.Errorf("%s, %s: %s, %v, asked %d times", tt.name, policy, s.State, err, len(p.asked()))
+			}
+		}
+	}
+}
+
+// What is no event at all is refused.
+func TestNoEvent(t *testing.T) {
+	var k cast
+	k.add("net.acme.a", says("[]"), asks(ahp.FailOpen, "*"))
+	h := k.open(t, func(o *harness.Options) { o.HideReasons = true })
+	for _, ev := range []*ahp.Event{nil, {}, {Type: "tool.error"}, {Type: ahp.ToolBefore}} {
+		if s, err := h.Begin(t.Context(), ev).Settle(); s.State != settle.Denied || !errors.Is(err, harness.ErrEvent) {
+			t.Errorf("%+v: %s, %v", ev, s.State, err)
+		}
+	}
+	// Hidden reasons: of a stop as of a denial (D-EFF-6).
+	for effects, want := range map[string]settle.State{list(deny): settle.Denied, list(stop): settle.Stopped} {
+		_, _, s, hidden := chainDraft(t, ahp.FailOpen, draftTool(), func(o *harness.Options) { o.HideReasons = true }, effects)
+		if s.State != want || s.Reason != harness.HiddenReason || hidden.rec.one(t).Reason == harness.HiddenReason {
+			t.Errorf("%s: %q", s.State, s.Reason)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (h *Harness) allowance(f *ahp.FlowCapability, ev *ahp.Event) *ahp.FlowCapab
 // its view does not let it edit. It returns host itself where there is no difference.
 func offerFor(host *ahp.Capabilities, v view) *ahp.Capabilities {
 	elicitation, isElicitation := v.ev.Body.(*ahp.ElicitationBody)
-	if !v.hidden && !v.scrubbed && !isElicitation {
+	if !v.hidden && !isElicitation {
 		return host
 	}
 	c := *host
@@ -69,11 +69,7 @@ func offerFor(host *ahp.Capabilities, v view) *ahp.Capabilities {
 				c = without(c, ahp.EffectReturn)
 			}
 		}
-	case target == "":
-		return host
-	case target == ahp.TargetInput && !v.scrubbed, target.At(v.ev.Type) == ahp.ValueObject && !v.scrubbed:
-		return host
-	case v.scrubbed && target == ahp.TargetInput, targetHidden(v.ev, target): // D-CAP-6, D-TGT-12
+	case target != "" && targetHidden(v.ev, target): // D-CAP-6, D-TGT-12
 		m := c.Modify[0]
 		if m.Replace = false; m.Merge {
 			c.Modify = []ahp.ModifyCapability{m}

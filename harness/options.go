@@ -76,7 +76,8 @@ type Options struct {
 	// A budget that ends before the settlement is never a permission.
 	Budget time.Duration
 	// Retries is how often a question is sent again after a lost connection,
-	// inside the first deadline (V-RETRY-1). Negative means never.
+	// inside the first deadline (V-RETRY-1, D-RETRY-1); in revision draft a
+	// notification as well (D-OBS-13). Negative means never.
 	Retries int
 	// MaxEventBytes bounds an encoded event; default [wire01.DefaultMaxBytes].
 	// What exceeds it is refused whatever the failure policy says.

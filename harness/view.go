@@ -26,8 +26,6 @@ type view struct {
 	missing bool
 	// hidden: some part is shown without its body, whatever the reason.
 	hidden bool
-	// scrubbed: the view of tool.input is not the whole input.
-	scrubbed bool
 }
 
 // The reasons in gaps. They say nothing of the content.
