@@ -3,12 +3,17 @@ package harness_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/harness"
+	"github.com/holdpoint/holdpoint/internal/badbackend/badtest"
 	"github.com/holdpoint/holdpoint/settle"
 )
 
@@ -433,6 +438,101 @@ var hostRules = []draftRule{
 		}
 		if strings.Contains(text, secretText) || rec.Hops[0].Class != ahp.FailCredential {
 			t.Errorf("%s: %s", rec.Hops[0].Class, text)
+		}
+	}},
+	{"D-APP-3", func(t *testing.T) {
+		// An allow opens no way past another control.
+		for _, effects := range [][]string{{`[{"type":"allow"}]`, list(deny)}, {list(deny, `{"type":"allow"}`)}} {
+			_, _, s, _ := chainDraft(t, ahp.FailOpen, draftTool(), nil, effects...)
+			if s.State != settle.Denied || s.Proceeds() {
+				t.Errorf("%v: %s", effects, s.State)
+			}
+		}
+	}},
+	{"D-DISC-5", func(t *testing.T) {
+		d, err := harness.NewDiscovery(fullManifest(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := string(d.Answer(nil, []byte(rpc("1", "hooks/capabilities"))))
+		if !strings.Contains(got, `"limits":{"maxContinuations":2}`) || !strings.Contains(got, `"path":"limits.maxUploadBytes"`) {
+			t.Errorf("a limit that is not known is not absent, or has no gap: %s", got[max(len(got)-700, 0):])
+		}
+	}},
+	{"D-EL-10", func(t *testing.T) {
+		for _, tt := range []struct {
+			modes *ahp.ElicitationCapability
+			want  bool
+		}{
+			{nil, false},
+			{&ahp.ElicitationCapability{}, false},
+			{&ahp.ElicitationCapability{URL: ahp.Raw("{}")}, false},
+			{&ahp.ElicitationCapability{Form: ahp.Raw("{}")}, true},
+		} {
+			var k cast
+			p := k.add("net.acme.a", says("[]"), asks(ahp.FailClosed, "*"))
+			h := k.open(t, func(o *harness.Options) {
+				o.Manifest.Event(ahp.ElicitationRequest).Capabilities.Elicitation = tt.modes
+			})
+			if _, err := settleOne(t, h, everyEvent(t, ahp.ElicitationRequest)); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(string(p.asked()[0].Params.Capabilities), `"return"`); got != tt.want {
+				t.Errorf("%+v: return offered %v", tt.modes, got)
+			}
+		}
+	}},
+	{"D-PROV-2", func(t *testing.T) {
+		// Nothing is cached: the provider is asked for each message, and only for its own
+		// backend (D-PROV-1).
+		var refs []string
+		srv := answering(t, func(w http.ResponseWriter, id string) { _, _ = io.WriteString(w, draftAnswer(id, "[]")) })
+		a := backendOf("net.acme.a", &ahp.HTTPTransport{URL: srv.URL}, asks(ahp.FailClosed, "*"), watches("*"))
+		a.Auth = &ahp.Bearer{TokenRef: "a"}
+		b := backendOf("net.acme.b", &ahp.HTTPTransport{URL: srv.URL}, asks(ahp.FailClosed, "*"))
+		h := openDraft(t, func(o *harness.Options) {
+			o.Secret = func(_ context.Context, ref string) (string, error) { refs = append(refs, ref); return "t", nil }
+		}, a, b)
+		for range 2 {
+			if s, err := settleOne(t, h, draftTool()); !s.Proceeds() || err != nil {
+				t.Errorf("%s, %v", s.State, err)
+			}
+		}
+		if got := strings.Join(refs, " "); got != "a a a a" {
+			t.Errorf("asked for %q", got)
+		}
+	}},
+	{"D-PROV-1", func(t *testing.T) {
+		// Whoever gets the token, its use stays the client's: one header, nothing else.
+		var seen []string
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			b, _ := io.ReadAll(r.Body)
+			seen = append(seen, strings.Join(r.Header.Values("Authorization"), ",")+" "+fmt.Sprint(strings.Contains(r.RequestURI+string(b), "tok-1")))
+			w.WriteHeader(http.StatusNoContent)
+		}))
+		defer srv.Close()
+		a := backendOf("net.acme.a", &ahp.HTTPTransport{URL: srv.URL}, watches("*"))
+		a.Auth = &ahp.Bearer{TokenRef: "a"}
+		h := openDraft(t, func(o *harness.Options) {
+			o.Secret = func(context.Context, string) (string, error) { return "tok-1", nil }
+		}, a)
+		if _, err := settleOne(t, h, draftTool()); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(seen, "; "); got != "Bearer tok-1 false" {
+			t.Errorf("the server saw %q", got)
+		}
+	}},
+	{"D-IO-6", func(t *testing.T) {
+		t.Setenv("HOLDPOINT_TEST_SECRET", secretText)
+		h := openDraft(t, nil, backendOf("net.acme.a", badtest.Stdio(t, ahp.PerEvent, "-revision", "draft", "-fault", "env"), asks(ahp.FailClosed, "*")))
+		s, _ := settleOne(t, h, draftTool())
+		if s.State != settle.Denied || s.Synthetic || strings.Contains(s.Reason, "HOLDPOINT_TEST_SECRET") {
+			t.Errorf("%s: %s", s.State, s.Reason)
+		}
+		h = openDraft(t, nil, backendOf("net.acme.a", badtest.Stdio(t, ahp.PerEvent, "-revision", "draft", "-fault", "argv", "-effect", "$(touch x); *"), asks(ahp.FailClosed, "*")))
+		if s, _ := settleOne(t, h, draftTool()); !strings.Contains(s.Reason, "$(touch x); *") {
+			t.Errorf("a shell has seen the arguments: %s", s.Reason)
 		}
 	}},
 }

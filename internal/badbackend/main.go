@@ -361,19 +361,20 @@ func answer(o options, say func(string), id, first string, count int) {
 		say(s + "\n")
 		os.Exit(o.exit)
 	case "env":
-		denyWith(say, id, strings.Join(os.Environ(), " "))
+		denyWith(o, say, id, strings.Join(os.Environ(), " "))
 	case "argv":
-		denyWith(say, id, strings.Join(os.Args[1:], " "))
+		denyWith(o, say, id, strings.Join(os.Args[1:], " "))
 	case "cwd":
 		wd, _ := os.Getwd()
-		denyWith(say, id, wd)
+		denyWith(o, say, id, wd)
 	default:
 		say(s + "\n")
 	}
 }
 
-func denyWith(say func(string), id, reason string) {
+func denyWith(o options, say func(string), id, reason string) {
 	qid, _ := json.Marshal(id)
 	qr, _ := json.Marshal(reason)
-	say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"0.1","effects":[{"type":"deny","reason":%s}]}}`+"\n", qid, qr))
+	say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"effects":[{"type":"deny","reason":%s}]}}`+"\n",
+		qid, cmp.Or(o.revision, "0.1"), qr))
 }
