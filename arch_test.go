@@ -21,7 +21,7 @@ var floors = map[string]struct {
 	"shell":                   {0, nil},
 	"hookwire":                {0, nil},
 	"ahp/internal/walk":       {1, nil},
-	"ahp/wire01":              {1, nil},
+	"ahp/wire01":              {1, []string{"ahp/internal/walk"}},
 	"ahp/wiredraft":           {1, []string{"ahp/internal/walk"}},
 	"settle":                  {1, nil},
 	"facts":                   {1, nil},

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/internal/walk"
 )
 
 // eventTypes says which events a message may carry.
@@ -40,7 +41,7 @@ func (w *walker) event(ev *ahp.Event, tool *ahp.Tool, allowed eventTypes) {
 			source = true
 			v := w.skip()
 			switch {
-			case v.kind != '"' || !uri(w.content(v)):
+			case v.kind != '"' || !walk.URI(w.content(v)):
 				w.bad(v, "a URI with a scheme")
 			default:
 				ev.Source = w.str(v)
@@ -63,7 +64,7 @@ func (w *walker) event(ev *ahp.Event, tool *ahp.Tool, allowed eventTypes) {
 			tm = true
 			v := w.skip()
 			switch {
-			case v.kind != '"' || !dateTime(w.content(v)):
+			case v.kind != '"' || !walk.DateTime(w.content(v)):
 				w.bad(v, "an RFC 3339 date-time")
 			default:
 				ev.Time = w.str(v)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/internal/walk"
 )
 
 // MessageKind is the JSON-RPC kind of a message.
@@ -405,7 +406,7 @@ func (w *walker) usableID(v val) bool {
 	case '"':
 		return v.end-v.start > 2
 	case '0':
-		_, _, ok := integer(w.b[v.start:v.end])
+		_, _, ok := walk.Integer(w.b[v.start:v.end])
 		return ok
 	}
 	return false

@@ -262,3 +262,6 @@ func hex4(b []byte) int {
 	}
 	return r
 }
+
+func digit(c byte) bool { return '0' <= c && c <= '9' }
+func hex(c byte) bool   { return digit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }

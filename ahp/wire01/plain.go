@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/internal/walk"
 )
 
 // This file writes the messages that are sent most, whose parts are known to be
@@ -102,7 +103,7 @@ func plainEvent(ev *ahp.Event) bool {
 		!ev.HasExtensions && len(ev.Extensions) == 0 && len(ev.Unknown) == 0 &&
 		s.ID != "" && len(s.Unknown) == 0 && (s.Agent == nil || s.Agent.ID != "" && len(s.Agent.Unknown) == 0) &&
 		t != nil && t.CallID != "" && t.Name != "" && t.Kind.Known() && t.Output == nil && t.Error == nil && len(t.Unknown) == 0 &&
-		len(s.WorkspaceRoots) <= DefaultMaxItems && uri(ev.Source) && dateTime(ev.Time) &&
+		len(s.WorkspaceRoots) <= DefaultMaxItems && walk.URI(ev.Source) && walk.DateTime(ev.Time) &&
 		plainObject(t.Input) && (t.MCP == nil || plainObject(t.MCP))
 }
 

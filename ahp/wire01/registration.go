@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/internal/walk"
 )
 
 // RegOptions configures [ParseRegistration]. The zero value is the strict one.
@@ -308,7 +309,7 @@ func CheckURL(s string) error {
 // badURL says what is wrong with a backend's URL, without quoting it.
 func badURL(s string, allowPlain bool) (found, expected string) {
 	u, err := url.Parse(s)
-	if err != nil || !uri([]byte(s)) {
+	if err != nil || !walk.URI([]byte(s)) {
 		return "a string that is not a URL", "an absolute http or https URL"
 	}
 	if scheme, _, _ := strings.Cut(s, ":"); scheme != "http" && scheme != "https" {
@@ -361,7 +362,7 @@ func (w *walker) authentication(o *RegOptions) *ahp.Bearer {
 		case "tokenEnv":
 			tokenEnv = true
 			v := w.skip()
-			if v.kind != '"' || !envName(w.content(v)) {
+			if v.kind != '"' || !walk.EnvName(w.content(v)) {
 				w.bad(v, "the name of an environment variable: letters, digits and _")
 				break
 			}
@@ -386,15 +387,6 @@ func (w *walker) authentication(o *RegOptions) *ahp.Bearer {
 		w.missing(stageBody, start.start, "tokenEnv", "the name of an environment variable")
 	}
 	return a
-}
-
-func envName(b []byte) bool {
-	for i, c := range b {
-		if !letter(c) && c != '_' && (i == 0 || !digit(c)) {
-			return false
-		}
-	}
-	return len(b) > 0
 }
 
 func (w *walker) subscriptions() (list []ahp.Subscription) {
@@ -465,7 +457,7 @@ func (w *walker) subscription() (s ahp.Subscription) {
 			var n int64
 			fits, ok := false, false
 			if v.kind == '0' {
-				n, fits, ok = integer(w.b[v.start:v.end])
+				n, fits, ok = walk.Integer(w.b[v.start:v.end])
 			}
 			if !ok || fits && n < 1 || !fits && w.b[v.start] == '-' || n > math.MaxInt64/int64(time.Millisecond) || !fits {
 				w.badName(v, "a positive integer: milliseconds")

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/internal/walk"
 )
 
 // response reads a result or an error. With want, its id must be that string.
@@ -213,7 +214,7 @@ func (w *walker) rpcError(m *Message) {
 			var n int64
 			fits, ok := false, false
 			if v.kind == '0' {
-				n, fits, ok = integer(w.b[v.start:v.end])
+				n, fits, ok = walk.Integer(w.b[v.start:v.end])
 			}
 			if !ok {
 				wrong(v.start, "", w.describe(v), "an integer")
