@@ -56,6 +56,7 @@ type failedHop struct {
 
 var (
 	errNoBody     = errors.New("content that the subscription selects is not there")
+	errCopy       = errors.New("content that the subscription does not select stands elsewhere in the event too")
 	errAuthorize  = errors.New("the host does not authorize the change")
 	errNoOffer    = errors.New("the offer is beyond what the event allows")
 	errAfterwards = errors.New("the deadline ended while the answer was taken")
@@ -127,9 +128,15 @@ func (c *Call) askDraft(s *sub) {
 	var f *ahp.Failure
 	var frame []byte
 	var unsayable error
-	if v.missing {
+	switch {
+	case v.blind: // the event's doing, not an outage
+		f = &ahp.Failure{Class: ahp.FailEvent, Err: errCopy}
+	case v.missing:
 		f = &ahp.Failure{Class: ahp.FailContent, Err: errNoBody} // D-SEL-6
-	} else if frame, unsayable = c.questionDraft(s, x); unsayable != nil {
+	default:
+		frame, unsayable = c.questionDraft(s, x)
+	}
+	if unsayable != nil {
 		f = &ahp.Failure{Class: ahp.FailEvent, Err: unsayable}
 	}
 	h.at("send")

@@ -63,8 +63,9 @@ func (h hiddenTexts) in(s string) bool {
 
 // copies takes copies of hidden texts out of a view: from other parts, which are then
 // shown as the hidden one is, and from opaque JSON. What is taken out was selected, or
-// is what the event is about, so that the view lacks something (D-SEL-6): an
-// interceptor that could be made blind by a repeated text would be none.
+// is what the event is about, and who repeats a text may be who is to be controlled: an
+// interceptor that could be made blind by it would be none. So an interceptor is not
+// asked about such a view, and the event is refused whatever the failure policy says.
 func (l *lens) copies(ev, out *ahp.Event, secret hiddenTexts, v *view) *ahp.Event {
 	shown := mapParts(out, func(p *ahp.Part) (ahp.Part, bool) {
 		if p.Text == nil {
@@ -74,7 +75,7 @@ func (l *lens) copies(ev, out *ahp.Event, secret hiddenTexts, v *view) *ahp.Even
 			if secret[i].text != *p.Text {
 				continue
 			}
-			v.hidden, v.missing = true, true
+			v.hidden, v.blind = true, true
 			as := secret[i].as
 			if as.Gap != nil {
 				return gap(p, as.Gap.Reason), true
@@ -116,7 +117,7 @@ func (l *lens) copies(ev, out *ahp.Event, secret hiddenTexts, v *view) *ahp.Even
 		out = owned(ev, out)
 		out.Body = b
 	}
-	v.missing = v.missing || len(gaps) > 0
+	v.blind = v.blind || len(gaps) > 0
 	if len(out.Extensions) > 0 || len(out.Unknown) > 0 {
 		out = owned(ev, out)
 		out.Extensions, out.Unknown = members("extensions", out.Extensions), members("", out.Unknown)

@@ -37,10 +37,12 @@
 // In revision draft a request is made for its subscription: the parts that it selects
 // and that [Options.MayShow] allows, native data only with [Options.ShowNative], state
 // as its selection shows it. A copy of hidden text, from eight bytes on, is hidden as
-// well: in another part, in opaque JSON like tool.input, in native data. What an
-// interceptor selects and cannot be given, a body or what a copy was taken out of, is a
-// failure of class content_missing, to which its policy applies, and nothing is sent; an
-// observer gets a gap. What a view does not show whole is not offered for replacement.
+// well: in another part, in opaque JSON like tool.input, in native data. A body that an
+// interceptor selects and cannot be given is a failure of class content_missing, to
+// which its policy applies, and nothing is sent. What a copy was taken out of is not
+// judged without it: such an event is refused whatever the policy says, or whoever
+// writes both texts would choose which controls are asked. An observer gets a gap
+// either way. What a view does not show whole is not offered for replacement.
 //
 // # Ownership
 //

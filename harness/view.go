@@ -26,6 +26,8 @@ type view struct {
 	missing bool
 	// hidden: some part is shown without its body, whatever the reason.
 	hidden bool
+	// blind: what the event is about holds a copy of hidden text, and lacks it here.
+	blind bool
 }
 
 // The reasons in gaps. They say nothing of the content.
