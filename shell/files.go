@@ -213,6 +213,9 @@ func (x *inv) chmod() value {
 	if len(paths) == 0 {
 		paths = []value{x.in.with(unknownText)}
 	}
+	if mode.openEnded() {
+		x.undecidedOperand(mode, OptionUnknown)
+	}
 	for _, v := range paths {
 		f.emit(Action{Kind: FileMode, Path: f.resolve(v), Mode: plain(mode.s), Recursive: rec, Span: v.span, Command: x.cmd + 1})
 	}
@@ -460,6 +463,9 @@ func (x *inv) tar() value {
 	if fl := p.flag("-C"); fl != nil {
 		g = f.fork()
 		g.chdir(fl.val)
+		if fl.val.openEnded() && p.given("-x") && !p.given("-O") {
+			x.undecidedOperand(fl.val, PathUnresolved)
+		}
 	}
 	archive := p.flag("-f")
 	out := value{s: unknownText, t: tCmd}

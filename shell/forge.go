@@ -33,6 +33,9 @@ func (x *inv) forgeCall(method, url, body string, hasData bool) {
 	if len(parts) > 2 {
 		tail = strings.Join(parts[2:], "/")
 	}
+	if method != "" && method[0] == markUnknown && (tail == "" || strings.HasPrefix(tail, "git/refs/")) {
+		f.m.undecided(OptionUnknown, method, true, x.cmd, x.span)
+	}
 	switch method {
 	case "DELETE":
 		switch {

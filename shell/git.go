@@ -84,8 +84,17 @@ func (x *inv) git() value {
 	case "config", "config set", "config unset":
 		x.gitConfigCommand(sub, aliases)
 	case "push":
+		for i, v := range p.pos {
+			if i > 0 && v.openEnded() && !x.dry && !v.nameHas("BRANCH", "TAG", "VERSION", "HEAD", "SHA", "COMMIT") {
+				x.undecidedOperand(v, OptionUnknown) // with a + or : in front it forces or deletes
+			}
+		}
 		if len(p.pos) > 0 && m.gitRemotes[p.pos[0].s] || m.gitRemotes["*"] && len(p.pos) == 0 {
 			f.emit(Action{Kind: NetUpload, Name: p.pos[0].s, Span: x.span, Command: at, Dry: x.dry})
+		}
+	case "reset":
+		if len(p.pos) > 0 && p.pos[0].openEnded() && p.pos[0].t&tQuoted == 0 && p.pos[0].nameHas("MODE", "OPT", "FLAG", "ARG", "HOW") {
+			x.undecidedOperand(p.pos[0], OptionUnknown)
 		}
 	case "remote add", "remote set-url":
 		if len(p.pos) > 1 {

@@ -359,6 +359,27 @@ func buildWord(prog string, args []value) bool {
 	return false
 }
 
+// knownJar reports whether a program that comes as a jar has this name: of any
+// other jar the name says nothing.
+func knownJar(name string) bool {
+	switch name {
+	case "bfg", "flyway", "liquibase", "jenkins-cli", "openapi-generator-cli", "google-java-format", "ktlint", "checkstyle", "sqlline", "trino":
+		return inTable(name) || handler(name) != nil
+	}
+	return false
+}
+
+// editorScript reports whether an option of an editor names a file of commands.
+func editorScript(editor, opt string) bool {
+	switch opt {
+	case "-S", "-s":
+		return editor == "vim" || editor == "nvim" || editor == "ex" && opt == "-S" || editor == "vi"
+	case "-l", "--script", "-script", "--load", "-load", "-x":
+		return editor == "emacs" || editor == "nvim" && opt == "-l"
+	}
+	return false
+}
+
 func (x *inv) otherInterpreter(args []value) value {
 	f, m := x.f, x.f.m
 	if len(args) > 0 && buildWord(x.name, args) {
@@ -385,6 +406,9 @@ func (x *inv) otherInterpreter(args []value) value {
 				}
 			}
 		}
+		if len(args) > 0 && strings.IndexByte(args[0].s, '-') != 0 {
+			x.execFile(args[0])
+		}
 		return unknownVal(tCmd)
 	case "vim", "vi", "nvim", "ex", "emacs", "ed":
 		inline := false
@@ -395,6 +419,10 @@ func (x *inv) otherInterpreter(args []value) value {
 			case (s == "-c" || s == "--cmd" || s == "--eval" || s == "-eval") && i+1 < len(args):
 				i++
 				code = args[i].text()
+			case editorScript(x.name, s) && i+1 < len(args):
+				i++
+				x.execFile(args[i])
+				continue
 			case strings.HasPrefix(s, "+"):
 				code = s[1:]
 			case !strings.HasPrefix(s, "-"):
@@ -421,6 +449,9 @@ func (x *inv) otherInterpreter(args []value) value {
 				x.deletes(args[i].with(body), strings.Contains(code, " t"))
 			}
 		}
+		if !inline && x.fromFile() && x.name != "vim" && x.name != "nvim" && x.name != "emacs" {
+			m.undecided(ScriptUnknown, x.name, true, x.cmd, x.span)
+		}
 		if !inline && f.hasIn && x.in.known() {
 			for l := range strings.SplitSeq(x.in.s, "\n") {
 				if code, ok := strings.CutPrefix(strings.TrimSpace(l), "!"); ok {
@@ -436,7 +467,7 @@ func (x *inv) otherInterpreter(args []value) value {
 				if j := strings.IndexByte(name, '-'); j > 0 && !f.m.knows(name) {
 					name = name[:j]
 				}
-				if f.m.knows(name) {
+				if knownJar(name) {
 					y := &inv{f: f.under("java"), args: append([]value{lit(name)}, args[i+2:]...), span: x.span, noFunc: true}
 					return y.dispatch()
 				}
@@ -584,6 +615,6 @@ func (x *inv) pythonModule(name string, rest []value) value {
 		return unknownVal(tCmd)
 	}
 	_ = text
-	m.undecided(TargetOpaque, "python -m "+plain(name), !strings.HasPrefix(name, "py") && strings.ContainsAny(name, "_") && riskyTarget(name), x.cmd, x.span)
+	m.undecided(TargetOpaque, "python -m "+plain(name), !strings.HasPrefix(name, "py") && strings.ContainsAny(name, "_.") && riskyTarget(name), x.cmd, x.span)
 	return unknownVal(tCmd)
 }

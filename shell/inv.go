@@ -153,6 +153,13 @@ func (x *inv) run() value {
 		if out, ok := x.scriptFile(v, x.args[1:]); ok {
 			return out
 		}
+		if tool := x.linkedTool(v); tool != "" {
+			y := &inv{f: x.f, args: append([]value{lit(tool)}, x.args[1:]...), span: x.span, noFunc: true}
+			return y.dispatch()
+		}
+		if x.ownProgram(v) {
+			return x.localProgram(v)
+		}
 	}
 	if x.name == "cargo" && len(x.args) > 1 && strings.HasPrefix(x.args[1].s, "+") {
 		x.args = append([]value{x.args[0]}, x.args[2:]...)

@@ -293,6 +293,9 @@ func (x *inv) transfer() value {
 		dst := pos[len(pos)-1]
 		srcs := pos[:len(pos)-1]
 		dh, remote := remoteName(dst.s)
+		if dst.openEnded() && !x.dry {
+			x.undecidedOperand(dst, PathUnresolved) // a folder, or another host
+		}
 		for _, s := range srcs {
 			h, r := remoteName(s.s)
 			if r {

@@ -5,10 +5,42 @@ import (
 	"strings"
 )
 
+// splitCamel puts a dash in front of each capital that follows a small letter or a
+// digit: deployProd is two words.
+func splitCamel(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; i > 0 && c >= 'A' && c <= 'Z' && (s[i-1] >= 'a' && s[i-1] <= 'z' || s[i-1] >= '0' && s[i-1] <= '9') {
+			if b.Len() == 0 {
+				b.WriteString(s[:i])
+			}
+			b.WriteByte('-')
+			b.WriteByte(c)
+		} else if b.Len() > 0 {
+			b.WriteByte(c)
+		}
+	}
+	if b.Len() == 0 {
+		return s
+	}
+	return b.String()
+}
+
 // riskyTarget reports whether a target's name promises deletion, deployment,
 // release or a change of data: what such a target does is not in the text.
 func riskyTarget(name string) bool {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+	camel := splitCamel(name)
+	if camel != name {
+		// Builds of one variant: assembleRelease, compileProdJava.
+		switch first, _, _ := strings.Cut(camel, "-"); first {
+		case "assemble", "bundle", "compile", "lint", "test", "package", "process", "generate", "check", "build", "install", "connected":
+			return false
+		}
+		if strings.HasSuffix(camel, "-Local") {
+			return false // publishToMavenLocal and its kin stay on this machine
+		}
+	}
+	words := strings.FieldsFunc(strings.ToLower(camel), func(r rune) bool {
 		return r == ':' || r == '-' || r == '_' || r == '.' || r == '/' || r == ' '
 	})
 	if n := len(words); n > 0 {
@@ -155,6 +187,13 @@ func (x *inv) project() value {
 			return y.dispatch()
 		}
 		if x.name == "mix" && len(p.pos) > 0 {
+			if p.pos[0].s == "run" {
+				for _, v := range p.pos[1:] {
+					if strings.HasSuffix(v.s, ".exs") {
+						x.execFile(v)
+					}
+				}
+			}
 			x.ormTask(p.pos[0].s, p.pos)
 		}
 		if x.name == "composer" && (sub == "run-script" || sub == "run" || sub == "") && len(p.pos) > 0 {
@@ -181,7 +220,40 @@ func (x *inv) project() value {
 				}
 				target(name)
 			}
-		case "lerna_":
+		case "sbt", "lein":
+			for _, v := range p.pos {
+				if name := v.s; name != "clean" { // its own, of build products
+					target(name[strings.LastIndexByte(name, '/')+1:])
+				}
+			}
+		case "go":
+			if sub == "run" {
+				x.ownBinary(p.pos)
+			}
+		case "cargo":
+			switch {
+			case sub == "run":
+				if b := p.flag("--bin", "--example"); b != nil {
+					x.ownBinary([]value{b.val})
+				}
+				x.ownBinary(p.pos)
+			case sub == "" && len(p.pos) > 1:
+				x.ownBinary(p.pos) // xtask and other aliases of the project
+			}
+		case "dotnet":
+			for i, a := range x.args {
+				if i > 0 && a.s == "--" && len(x.args) > 1 && x.args[1].s == "run" {
+					x.ownBinary(x.args[i+1:])
+				}
+			}
+		}
+	case "flask":
+		if len(p.sub) == 0 && len(p.pos) > 0 && (p.pos[0].s != "db" || len(p.pos) < 2) {
+			target(p.pos[0].s)
+		}
+	case "zig":
+		if len(p.pos) > 1 && p.pos[0].s == "build" {
+			target(p.pos[1].s)
 		}
 	case "rails", "django-admin", "manage.py", "artisan", "symfony", "bin/rails", "bin/console":
 		if len(p.sub) > 0 {
@@ -219,6 +291,20 @@ func (x *inv) project() value {
 		}
 	}
 	return out
+}
+
+// ownBinary judges a program of the project that is built and run in one step, by
+// what its name and its first words promise.
+func (x *inv) ownBinary(words []value) {
+	for i, v := range words {
+		if i > 1 || strings.HasPrefix(v.s, "-") && i > 0 {
+			return
+		}
+		if v.known() && strings.IndexByte(v.s, ' ') < 0 && riskyTarget(v.s) {
+			x.f.m.undecided(TargetOpaque, x.name+" "+plain(v.s), true, x.cmd, x.span)
+			return
+		}
+	}
 }
 
 // rake judges tasks by name.
@@ -261,6 +347,9 @@ func (x *inv) ormTask(name string, pos []value) {
 			f.emit(Action{Kind: DataDestroy, Name: "migrate zero", Dry: dry, Span: x.span, Command: x.cmd + 1})
 			return
 		}
+	case "runscript":
+		m.undecided(TargetOpaque, x.name+" runscript", true, x.cmd, x.span)
+		return
 	case "runner", "r", "shell", "tinker", "dbshell":
 		for i, v := range x.args[1:] {
 			if (v.s == "-c" || v.s == "--execute") && i+2 < len(x.args) {
@@ -282,11 +371,19 @@ func (x *inv) ormTask(name string, pos []value) {
 		}
 		if name == "runner" || name == "r" {
 			for _, v := range pos[1:] {
+				if strings.HasSuffix(v.s, ".rb") && strings.IndexByte(v.s, ' ') < 0 {
+					x.execFile(v)
+					return
+				}
 				if !strings.HasPrefix(v.s, "-") {
 					x.inline("ruby", v)
 					return
 				}
 			}
+		}
+		if name == "shell" && x.fromFile() {
+			m.undecided(ScriptUnknown, x.name+" shell", true, x.cmd, x.span)
+			return
 		}
 	case "server", "s", "serve", "runserver":
 		for i, v := range x.args[1:] {
@@ -524,7 +621,7 @@ func (x *inv) runPackage(pos []value) {
 		return
 	}
 	switch baseName(bare) {
-	case "jest", "vitest", "eslint", "prettier", "tsc", "mocha", "ava", "c8", "nyc", "webpack", "vite", "rollup", "esbuild", "parcel", "tsup", "playwright", "cypress", "biome", "stylelint", "svelte-check", "vue-tsc", "astro", "next", "nuxt", "remix", "tailwindcss", "postcss", "babel", "swc", "lint-staged", "commitlint", "typedoc", "storybook", "ruff", "black", "mypy", "pytest", "isort", "flake8", "pyright", "oxlint", "knip", "depcheck", "npm-check-updates", "ncu", "ts-node", "tsx", "rimraf", "sort-package-json", "markdownlint", "markdownlint-cli", "publint", "attw", "size-limit", "bundlesize", "license-checker", "syncpack", "madge", "dependency-cruiser", "cspell", "tap", "karma", "jasmine", "wdio", "graphql-codegen", "openapi-typescript", "sass", "lessc", "terser", "svgo", "serve", "http-server", "sdks":
+	case "jest", "vitest", "eslint", "prettier", "tsc", "mocha", "ava", "c8", "nyc", "webpack", "vite", "rollup", "esbuild", "parcel", "tsup", "playwright", "cypress", "biome", "stylelint", "svelte-check", "vue-tsc", "astro", "next", "nuxt", "remix", "tailwindcss", "postcss", "babel", "swc", "lint-staged", "commitlint", "typedoc", "storybook", "ruff", "black", "mypy", "pytest", "isort", "flake8", "pyright", "oxlint", "knip", "depcheck", "npm-check-updates", "ncu", "ts-node", "tsx", "rimraf", "sort-package-json", "markdownlint", "markdownlint-cli", "publint", "attw", "size-limit", "bundlesize", "license-checker", "syncpack", "madge", "dependency-cruiser", "cspell", "tap", "karma", "jasmine", "wdio", "graphql-codegen", "openapi-typescript", "sass", "lessc", "terser", "svgo", "serve", "http-server", "sdks", "swagger-cli", "redocly", "spectral", "html-validate", "textlint", "remark", "remark-cli", "jscpd", "ts-prune", "npm-run-all", "tsc-alias":
 		m.undecided(TargetOpaque, x.name+" "+bare, false, x.cmd, x.span)
 		return
 	}

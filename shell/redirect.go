@@ -290,7 +290,7 @@ func (f *frame) writeTo(target, content value, add bool, cmd int, at Span) {
 	}
 	f.emit(Action{Kind: FileWrite, Path: p, Span: target.span, Command: cmd + 1, Detail: detailIf(add, "append")})
 	if p.Unresolved {
-		m.undecided(PathUnresolved, target.s, false, cmd, target.span)
+		m.undecided(PathUnresolved, target.s, target.openEnded() && !m.makesFolder(cmd), cmd, target.span)
 	}
 	if (content.has(tEndless) || f.loops > 0) && !f.bounded && p.Place != PlaceDevice {
 		f.emit(Action{Kind: Exhaust, Detail: "endless output to a file", Path: p, Span: target.span, Command: cmd + 1})

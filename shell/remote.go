@@ -220,6 +220,9 @@ func (x *inv) kubectl() value {
 				out.t |= tAll
 			}
 		case "delete":
+			if len(p.pos) > 0 && p.pos[0].openEnded() && !x.dry {
+				x.undecidedOperand(p.pos[0], OptionUnknown) // a pod, or a namespace
+			}
 			for _, v := range p.pos {
 				if v.has(tAll) && !x.dry {
 					x.f.emit(Action{Kind: InfraDestroy, Name: "all objects", Span: x.span, Command: x.cmd + 1})

@@ -20,7 +20,7 @@ func (x *inv) sed() value {
 				if c.known() {
 					scripts = append(scripts, c)
 				} else {
-					f.m.undecided(CodeInline, "sed script", false, x.cmd, x.span)
+					f.m.undecided(CodeInline, "sed script", true, x.cmd, x.span) // it may write files and run commands
 				}
 			}
 		}

@@ -31,11 +31,16 @@ func (x *inv) database() value {
 			for _, v := range pos {
 				words = append(words, v.text())
 			}
+			if pos[0].openEnded() {
+				x.undecidedOperand(pos[0], ScriptUnknown)
+			}
 			x.redis(strings.Join(words, " "))
 		} else if f.hasIn && x.in.known() {
 			for l := range strings.SplitSeq(x.in.s, "\n") {
 				x.redis(l)
 			}
+		} else if x.fromFile() {
+			m.undecided(ScriptUnknown, x.name, true, x.cmd, x.span)
 		}
 		return out
 	case "mongosh", "mongo":
@@ -50,7 +55,9 @@ func (x *inv) database() value {
 				x.execFile(v)
 			}
 		}
-		if !code && f.hasIn && x.in.s != "" {
+		if !code && x.fromFile() {
+			m.undecided(ScriptUnknown, x.name, true, x.cmd, x.span)
+		} else if !code && f.hasIn && x.in.s != "" {
 			x.mongo(x.in)
 		}
 		return out
@@ -65,7 +72,9 @@ func (x *inv) database() value {
 			code = true
 			x.sqlite(v)
 		}
-		if !code && f.hasIn && (x.in.s != "" || x.in.t != 0) {
+		if !code && x.fromFile() && !x.in.openEnded() {
+			m.undecided(ScriptUnknown, x.name, true, x.cmd, x.span)
+		} else if !code && f.hasIn && (x.in.s != "" || x.in.t != 0) {
 			x.sqlite(x.in)
 		}
 		return out
@@ -75,7 +84,7 @@ func (x *inv) database() value {
 	if !code && f.hasIn && (x.in.s != "" || x.in.t != 0) {
 		if x.in.known() || !x.in.opaque() {
 			x.sql(x.in)
-		} else if x.in.t&(tFile|tNet|tDecoded) != 0 {
+		} else if x.fromFile() {
 			m.undecided(ScriptUnknown, x.name, true, x.cmd, x.span)
 		}
 	}
@@ -165,9 +174,18 @@ func (x *inv) sqlite(v value) {
 	x.sql(v)
 }
 
+// fromFile reports whether a program's input is the content of a file that the text
+// does not show.
+func (x *inv) fromFile() bool {
+	return x.f.hasIn && x.in.opaque() && (x.in.t&(tFile|tNet|tDecoded) != 0 || x.in.openEnded())
+}
+
 // sql judges statements.
 func (x *inv) sql(v value) {
 	f := x.f
+	if s := strings.TrimLeft(v.s, " \t\n;("); s != "" && s[0] == markUnknown && v.t&(tNet|tPeer|tDecoded) == 0 && !x.dry && !x.memoryOnly() {
+		f.m.undecided(ScriptUnknown, x.name, true, x.cmd, x.span) // which statement
+	}
 	if what := destructiveSQL(v.text()); what != "" {
 		f.emit(Action{Kind: DataDestroy, Name: what, Dry: x.dry, Span: v.span, Command: x.cmd + 1})
 	}

@@ -51,6 +51,11 @@ func (x *inv) kill() value {
 		// kill -1 alone sends nothing; kill -9 -1 hits all.
 		for _, v := range targets {
 			broad := v.s == "-1" || v.has(tKillList)
+			group := v
+			group.s = strings.TrimPrefix(v.s, "-")
+			if len(v.vars) > 0 && group.openEnded() && (group.s != v.s || !v.nameHas("PID", "SERVER", "JOB", "CHILD", "PROC")) {
+				x.undecidedOperand(v, OptionUnknown) // one, a group, or all
+			}
 			a := Action{Kind: ProcKill, Name: plain(v.s), Broad: broad, Span: v.span, Command: at}
 			if len(v.src) > 0 {
 				a.Path = f.m.res.Actions[v.src[0]].Path

@@ -141,7 +141,8 @@ func (x *inv) localProgram(v value) value {
 		return unknownVal(tCmd)
 	}
 	fetched := f.m.fromNet(p.Abs)
-	f.m.undecided(ScriptUnknown, baseName(v.s), !fetched && !f.m.built[p.Abs], x.cmd, x.span)
+	hook := strings.Contains(p.Abs, "/.git/hooks/") || strings.Contains(p.Abs, "/.husky/") // run by each commit anyway
+	f.m.undecided(ScriptUnknown, baseName(v.s), !fetched && !hook && !f.m.built[p.Abs], x.cmd, x.span)
 	if fetched {
 		f.emit(Action{Kind: NetRun, Path: p, Span: x.span, Command: x.cmd + 1})
 	}
