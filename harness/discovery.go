@@ -27,13 +27,7 @@ type Discovery struct {
 // transport authentication of the HTTP endpoint: it is asked before anything of a
 // request is read, and may be nil where the endpoint is open on purpose (D-DISC-3).
 func NewDiscovery(m *ahp.Manifest, allow func(*http.Request) bool) (*Discovery, error) {
-	errs := checkManifest(m)
-	if len(errs) == 0 {
-		if _, err := wiredraft.AppendCapabilitiesResult(nil, ahp.Raw("1"), m); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	if len(errs) > 0 {
+	if errs := checkManifest(m); len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
 	return &Discovery{manifest: m, allow: allow}, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/wiredraft"
 )
 
 // strictBound bounds the look at one secret at load.
@@ -63,6 +64,12 @@ func checkManifest(m *ahp.Manifest) []error {
 	}
 	if slices.Contains(m.ManagedPolicy.Scopes, ahp.ScopeManaged) && m.ManagedPolicy.Disableable {
 		bad("/managedPolicy: disableable with scope managed")
+	}
+	if len(errs) == 0 {
+		// The codec knows the rest: it is what discovery and session.start would say.
+		if _, err := wiredraft.AppendCapabilitiesResult(nil, ahp.Raw("1"), m); err != nil {
+			bad("%w", err)
+		}
 	}
 	return errs
 }

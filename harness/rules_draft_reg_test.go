@@ -238,6 +238,53 @@ var draftRegRules = []draftRule{
 			t.Errorf("class %s", got.Class)
 		}
 	}},
+	{"AHP-FAIL-002", func(t *testing.T) {
+		// However often the peer can be asked again, the first deadline holds for all of it.
+		var asked atomic.Int32
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if asked.Add(1) == 1 {
+				panic(http.ErrAbortHandler) // a lost connection
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.(http.Flusher).Flush() // and then an answer that never ends
+			<-r.Context().Done()
+		}))
+		defer srv.Close()
+		s := asks(ahp.FailClosed, "*")
+		s.Timeout = short
+		h := openDraft(t, nil, backendOf("net.acme.a", &ahp.HTTPTransport{URL: srv.URL}, s))
+		got, _ := settleOne(t, h, draftTool())
+		rec := h.rec.one(t)
+		if got.Class != ahp.FailDeadline || got.State != settle.Denied || rec.Hops[0].Attempts != 2 || asked.Load() != 2 {
+			t.Errorf("%s, class %s, %d attempts", got.State, got.Class, rec.Hops[0].Attempts)
+		}
+	}},
+	{"AHP-SEC-001", func(t *testing.T) {
+		// Silence, and even an allow, leave the host's own refusal and check in force.
+		for _, effects := range []string{`[]`, `[{"type":"allow"}]`, `[{"type":"return","value":1},{"type":"allow"}]`} {
+			var k cast
+			k.add("net.acme.a", says(effects), asks(ahp.FailOpen, "*"))
+			h := k.open(t, func(o *harness.Options) {
+				m := fullManifest()
+				m.Event(ahp.ToolBefore).Capabilities.Effects = []ahp.EffectType{ahp.EffectDeny}
+				m.Event(ahp.ToolBefore).Capabilities.Modify = nil
+				m.Event(ahp.ToolBefore).Capabilities.Flow, m.Event(ahp.ToolBefore).Capabilities.Inject = nil, nil
+				o.Manifest = m
+			})
+			s, err := settleOne(t, h, draftTool())
+			if err != nil || s.Permission == ahp.PermissionAllow || s.Candidate != nil || s.State == settle.Supplied {
+				t.Errorf("%s: %s, permission %s, %v", effects, s.State, s.Permission, err)
+			}
+		}
+	}},
+	{"D-DEP-3", func(t *testing.T) {
+		// What a deployment does for itself is no binding that a manifest claims.
+		for _, way := range []string{"mtls", "workload"} {
+			o := draftOptions(harness.Discard)
+			o.Manifest.Authentication = []string{way}
+			refused(t, o, "/manifest/authentication/0", remote(asks(ahp.FailClosed, "*")))
+		}
+	}},
 	{"D-INT-6", func(t *testing.T) {
 		// One caller leaves while both wait for a credential.
 		wait, release := make(chan struct{}, 2), make(chan struct{})
