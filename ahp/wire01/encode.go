@@ -14,9 +14,10 @@ import (
 // exts not nil, params has an extensions object, which may be empty.
 //
 // The event must be a valid tool.before event and the capabilities must offer
-// deny; all that is written is checked as [DecodeRequest] checks it, within the
-// default limits. On an error dst comes back as it was, and the error is an
-// [*Error] of class [ahp.FailEvent].
+// deny. Members that only revision draft has must be absent ([ahp.Event.DraftOnly]):
+// they are refused, never left out. All that is written is checked as
+// [DecodeRequest] checks it, within the default limits. On an error dst comes back as
+// it was, and the error is an [*Error] of class [ahp.FailEvent].
 func AppendIntercept(dst []byte, ev *ahp.Event, caps ahp.Capabilities, exts ahp.Members) ([]byte, error) {
 	e := newEncoder(dst)
 	defer e.free()
@@ -32,6 +33,9 @@ func AppendIntercept(dst []byte, ev *ahp.Event, caps ahp.Capabilities, exts ahp.
 	e.string("id", ev.ID, ev.Unknown)
 	e.text(`,"method":"hooks/intercept","params":{"protocolVersion":"0.1","event":`)
 	e.event(ev)
+	if name := caps.DraftOnly(); name != "" {
+		e.draft, e.draftAt = "Capabilities."+name, "/params/capabilities"
+	}
 	e.text(`,"capabilities":{"effects":[`)
 	for i, t := range caps.Effects {
 		if i > 0 {
@@ -143,6 +147,8 @@ type encoder struct {
 
 	utf8    bool   // a model string was not UTF-8
 	outcome bool   // an event other than session.end had one, where it would mean nothing
+	draft   string // member of the event or the capabilities that only revision draft has,
+	draftAt string // and the pointer of what it belongs to
 	at      string // pointer of the event
 }
 
@@ -175,6 +181,8 @@ func (e *encoder) checked(c ahp.FailureClass, check func(*walker)) ([]byte, erro
 	defer w.free()
 	if e.utf8 {
 		w.add(problem{stage: stageParse, class: ahp.FailMalformed, code: ahp.CodeParse, found: "a string that is not UTF-8", expected: "UTF-8"})
+	} else if e.draft != "" {
+		w.add(problem{stage: stageBody, class: ahp.FailMalformed, code: ahp.CodeInvalidParams, pointer: e.draftAt, found: e.draft + ", a member of revision draft", expected: "none: revision 0.1 cannot say it"})
 	} else if e.outcome {
 		w.add(problem{stage: stageBody, class: ahp.FailMalformed, code: ahp.CodeInvalidParams, pointer: e.at + "/outcome", found: "an outcome", expected: "none: only session.end has one"})
 	} else if w.reread(check) {
@@ -329,6 +337,9 @@ func (e *encoder) extensions(m ahp.Members) {
 }
 
 func (e *encoder) event(ev *ahp.Event) {
+	if name := ev.DraftOnly(); name != "" {
+		e.draft, e.draftAt = "Event."+name, e.at
+	}
 	e.text("{")
 	e.required("id", ev.ID, ev.Unknown)
 	e.required("source", ev.Source, ev.Unknown)

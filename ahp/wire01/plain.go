@@ -68,7 +68,7 @@ func plainText[T ~string | ~[]byte](s T) bool {
 // plainIntercept writes a request about an event that holds nothing but the fields
 // of the protocol, and no native data.
 func (e *encoder) plainIntercept(ev *ahp.Event, caps *ahp.Capabilities) bool {
-	if len(caps.Effects) != 1 || caps.Effects[0] != ahp.EffectDeny || len(caps.Unknown) > 0 || !plainEvent(ev) {
+	if len(caps.Effects) != 1 || caps.Effects[0] != ahp.EffectDeny || len(caps.Unknown) > 0 || caps.DraftOnly() != "" || !plainEvent(ev) {
 		return false
 	}
 	e.text(`{"jsonrpc":"2.0","id":`)
@@ -99,7 +99,7 @@ func (e *encoder) plainIntercept(ev *ahp.Event, caps *ahp.Capabilities) bool {
 
 func plainEvent(ev *ahp.Event) bool {
 	t, s := ev.Tool, &ev.Session
-	return ev.ID != "" && ev.Type == ahp.ToolBefore && ev.Outcome == "" && ev.Native == nil &&
+	return ev.ID != "" && ev.Type == ahp.ToolBefore && ev.Outcome == "" && ev.Native == nil && ev.DraftOnly() == "" &&
 		!ev.HasExtensions && len(ev.Extensions) == 0 && len(ev.Unknown) == 0 &&
 		s.ID != "" && len(s.Unknown) == 0 && (s.Agent == nil || s.Agent.ID != "" && len(s.Agent.Unknown) == 0) &&
 		t != nil && t.CallID != "" && t.Name != "" && t.Kind.Known() && t.Output == nil && t.Error == nil && len(t.Unknown) == 0 &&
