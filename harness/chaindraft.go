@@ -292,7 +292,7 @@ func (c *Call) questionDraft(s *sub, x *shownView) ([]byte, error) {
 	}
 	var state *ahp.State
 	if d.called > 1 {
-		state = d.b.StateAs(s.lens.value)
+		state = d.b.StateAs(s.lens.state(&x.view))
 	}
 	var dst []byte
 	if c.h.pooled && !d.dirty {

@@ -118,6 +118,10 @@ func (l *lens) copies(ev, out *ahp.Event, secret hiddenTexts, v *view) *ahp.Even
 		out.Body = b
 	}
 	v.blind = v.blind || len(gaps) > 0
+	if b := secret.scrubTexts(out.Body, func(path string) { gaps = append(gaps, ahp.Gap{Path: path, Reason: gapCopy}) }); b != out.Body {
+		out = owned(ev, out)
+		out.Body = b
+	}
 	if len(out.Extensions) > 0 || len(out.Unknown) > 0 {
 		out = owned(ev, out)
 		out.Extensions, out.Unknown = members("extensions", out.Extensions), members("", out.Unknown)
@@ -197,6 +201,73 @@ func (l *lens) scrubBody(body ahp.Body, scrub func(string, ahp.Raw) ahp.Raw) ahp
 		*ahp.CompactAfterBody, *ahp.WorkspaceChangeBody, *ahp.FileChangedBody, *ahp.AttentionBody, *ahp.ElicitationBody,
 		*ahp.UserMessageBody, *ahp.HookFailureBody:
 		// No opaque JSON.
+	}
+	return body
+}
+
+// quotes reports whether s, which may have been cut or trimmed for a place like an
+// error's message, holds one of the texts or is a piece of one.
+func (h hiddenTexts) quotes(s string) bool {
+	if h.in(s) {
+		return true
+	}
+	piece := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(s), "…"))
+	for i := range h {
+		text := strings.TrimSpace(h[i].text)
+		if len(piece) >= minCopy && strings.Contains(text, piece) || len(text) >= minCopy && strings.Contains(piece, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// withheldText stands for a required text that holds a copy.
+const withheldText = "withheld"
+
+// scrubTexts takes copies out of the plain texts of a body that quote content: what an
+// error says, above all. No event is about them, so a view without them is not blind.
+func (h hiddenTexts) scrubTexts(body ahp.Body, gap func(path string)) ahp.Body {
+	switch b := body.(type) {
+	case *ahp.ToolAfterBody:
+		if b.Error != nil && h.quotes(b.Error.Message) {
+			c, e := *b, *b.Error
+			e.Message, c.Error = withheldText, &e
+			gap("error.message")
+			return &c
+		}
+	case *ahp.TurnFinishBody:
+		if b.Error != nil && h.quotes(b.Error.Message) {
+			c, e := *b, *b.Error
+			e.Message, c.Error = withheldText, &e
+			gap("error.message")
+			return &c
+		}
+	case *ahp.ModelErrorBody:
+		if h.quotes(b.Error.Message) {
+			c := *b
+			c.Error.Message = withheldText
+			gap("error.message")
+			return &c
+		}
+	case *ahp.TurnStartBody:
+		if h.quotes(b.ExpandedFrom) {
+			c := *b
+			c.ExpandedFrom = ""
+			gap("expandedFrom")
+			return &c
+		}
+	case *ahp.TaskChangeBody:
+		if b.Description != nil && h.quotes(*b.Description) {
+			c := *b
+			c.Description = nil
+			gap("task.description")
+			return &c
+		}
+	case *ahp.SessionStartBody, *ahp.SessionEndBody, *ahp.TurnProgressBody, *ahp.ModelRequestBody, *ahp.ModelResponseBody,
+		*ahp.ModelSwitchBody, *ahp.PermissionRequestBody, *ahp.PermissionResolvedBody, *ahp.ToolProgressBody, *ahp.BatchBody,
+		*ahp.CompactBeforeBody, *ahp.CompactAfterBody, *ahp.ConfigChangeBody, *ahp.WorkspaceChangeBody, *ahp.FileChangedBody,
+		*ahp.AttentionBody, *ahp.ElicitationBody, *ahp.UserMessageBody, *ahp.HookFailureBody:
+		// None that quotes content.
 	}
 	return body
 }

@@ -37,10 +37,11 @@
 // In revision draft a request is made for its subscription: the parts that it selects
 // and that [Options.MayShow] allows, native data only with [Options.ShowNative], state
 // as its selection shows it. A copy of hidden text, from eight bytes on, is hidden as
-// well: in another part, in opaque JSON like tool.input, in native data. A body that an
-// interceptor selects and cannot be given is a failure of class content_missing, to
-// which its policy applies, and nothing is sent. What a copy was taken out of is not
-// judged without it: such an event is refused whatever the policy says, or whoever
+// well: in another part, in opaque JSON like tool.input, in native data, in state, in
+// what an error says. A body that an interceptor selects and cannot be given is a
+// failure of class content_missing, to which its policy applies, and nothing is sent.
+// An event about what a copy was taken out of, a part or opaque JSON, is not judged
+// without it: such an event is refused whatever the policy says, or whoever
 // writes both texts would choose which controls are asked. An observer gets a gap
 // either way. What a view does not show whole is not offered for replacement.
 //

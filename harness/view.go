@@ -28,6 +28,8 @@ type view struct {
 	hidden bool
 	// blind: what the event is about holds a copy of hidden text, and lacks it here.
 	blind bool
+	// secret are the texts that it keeps back, which state must not bring in again.
+	secret hiddenTexts
 }
 
 // The reasons in gaps. They say nothing of the content.
@@ -56,6 +58,7 @@ func (l *lens) view(ev *ahp.Event) view {
 	if len(secret) > 0 {
 		out = l.copies(ev, out, secret, &v)
 	}
+	v.secret = secret
 	drop := !l.native || len(secret) > 0 // D-NAT-3
 	if l.minimal && (ev.Session.CWD != "" || ev.Session.WorkspaceRoots != nil || ev.Session.Model != "" ||
 		ev.Session.Agent != nil || len(ev.Session.Unknown) > 0) {
@@ -126,21 +129,42 @@ func reduced(p *ahp.Part, s ahp.Selection) ahp.Part {
 	return r
 }
 
-// value shows a value that stands in a request's state.
-func (l *lens) value(v ahp.Value) (ahp.Value, bool) {
-	show := func(p *ahp.Part) (ahp.Part, bool) { return l.part(p) }
-	switch {
-	case v.Messages != nil:
-		v.Messages, _ = mapMessages(v.Messages, show)
-	case v.Parts != nil:
-		v.Parts, _ = mapList(v.Parts, show)
-	default:
-		// A tool's result is text for whoever reads it later (D-RET-6).
-		p := ahp.TextPart("result", string(v.JSON))
-		shown, _ := l.part(&p)
-		return v, !shown.Hidden()
+// state returns what shows the values that stand in a request's state beside a view.
+// State is no second road to what the view keeps back, nor one value to another's.
+func (l *lens) state(v *view) func(ahp.Value) (ahp.Value, bool) {
+	secret := slices.Clone(v.secret)
+	hide := func(p *ahp.Part) (ahp.Part, bool) {
+		shown, changed := l.part(p)
+		if shown.Hidden() && p.Text != nil {
+			secret.add(*p.Text, &shown)
+		}
+		return shown, changed
 	}
-	return v, true
+	show := func(p *ahp.Part) (ahp.Part, bool) {
+		if p.Text != nil && secret.in(*p.Text) {
+			return gap(p, gapCopy), true
+		}
+		return *p, false
+	}
+	return func(x ahp.Value) (ahp.Value, bool) {
+		switch {
+		case x.Messages != nil:
+			x.Messages, _ = mapMessages(x.Messages, hide)
+			x.Messages, _ = mapMessages(x.Messages, show)
+		case x.Parts != nil:
+			x.Parts, _ = mapList(x.Parts, hide)
+			x.Parts, _ = mapList(x.Parts, show)
+		default:
+			// A tool's result is text for whoever reads it later (D-RET-6).
+			p := ahp.TextPart("result", string(x.JSON))
+			if shown, _ := l.part(&p); shown.Hidden() {
+				return x, false
+			}
+			_, found := secret.scrub(x.JSON)
+			return x, !found
+		}
+		return x, true
+	}
 }
 
 // mapParts returns ev with every part that it holds, wherever parts stand, replaced

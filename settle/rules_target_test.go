@@ -320,6 +320,26 @@ var targetRules = []rule{
 		reject(t, b, list(ahp.TargetResponse, ahp.OpReplace, ahp.Message{ID: "m-r", Role: ahp.RoleAssistant, Parts: []ahp.Part{renamed}}))
 		thought.ID = "r-2"
 		reject(t, b, list(ahp.TargetResponse, ahp.OpMerge, ahp.Message{ID: "m-x", Role: ahp.RoleAssistant, Parts: []ahp.Part{thought, text("p", "x")}}))
+		// So does every other category, and a text that comes back under another id.
+		note := text("n-1", "the number of a card")
+		note.Category = "pii"
+		ev = boundary(ahp.ModelResponseAfter)
+		ev.Messages = append(ev.Messages, ahp.Message{ID: "m-n", Role: ahp.RoleAssistant, Parts: []ahp.Part{note, text("n-2", "said twice over")}})
+		twice := text("n-3", "said twice over")
+		twice.Category = "pii"
+		ev.Messages = append(ev.Messages, ahp.Message{ID: "m-t", Role: ahp.RoleAssistant, Parts: []ahp.Part{twice}})
+		b = settle.Open(ev, everything(ahp.ModelResponseAfter, 0), settle.BoundaryOptions{})
+		appends := func(p ahp.Part) ahp.Effect {
+			return list(ahp.TargetResponse, ahp.OpMerge, ahp.Message{ID: "m-y", Role: ahp.RoleAssistant, Parts: []ahp.Part{p}})
+		}
+		accept(t, b, appends(note))
+		accept(t, b, appends(text("new", "said twice over")))
+		accept(t, b, appends(text("new", "the number of a card, in other words")))
+		reject(t, b, appends(text("n-1", "new words")))
+		reject(t, b, appends(text("new", "the number of a card")))
+		reject(t, b, appends(text("new", "x")), appends(text("newer", "the number of a card")))
+		gone := accept(t, b, list(ahp.TargetResponse, ahp.OpReplace, ahp.Message{ID: "m-z", Role: ahp.RoleAssistant, Parts: []ahp.Part{text("z", "z")}}))
+		reject(t, gone, appends(text("new", "the number of a card")))
 		reject(t, b, list(ahp.TargetResponse, ahp.OpMerge, ahp.Message{ID: "m-x", Role: ahp.RoleTool, Parts: []ahp.Part{thought}}))
 	}},
 	{"D-STAGE-10", func(t *testing.T) {

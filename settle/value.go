@@ -3,6 +3,7 @@ package settle
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,8 @@ var (
 	errAttachment  = errors.New("attachment where only text may stand")
 	errRef         = errors.New("attachment reference that the backend was not shown")
 	errPartRefused = errors.New("part that the host does not let be written")
-	errReasoning   = errors.New("reasoning outside an assistant message of its own, or not marked as reasoning any more")
+	errReasoning   = errors.New("reasoning outside an assistant message of its own")
+	errCategory    = errors.New("content of one category under another")
 	errOldID       = errors.New("new content with an id that is in use")
 	errSystem      = errors.New("injected message with role system")
 	errWorkspace   = errors.New("value is not a workspace state")
@@ -35,7 +37,7 @@ type checker struct {
 
 	// Made when first needed, because a backend decides how often they are asked.
 	messageIDs, partIDs map[string]struct{} // in use
-	reasoning           map[string]struct{} // ids of parts that are reasoning
+	marked              *marked             // what is in a category that is not plain text
 	media               map[medium]struct{} // attachments that the backend was shown
 }
 
@@ -132,9 +134,8 @@ func (c *checker) part(p *ahp.Part, textOnly bool) error {
 	if p.Size != nil || p.SHA256 != "" {
 		return errPart
 	}
-	// D-CONT-7: a part that was reasoning stays reasoning.
-	if p.Category != ahp.CategoryReasoning && c.wasReasoning(p.ID) {
-		return errReasoning
+	if !c.keepsCategory(p) {
+		return errCategory
 	}
 	if c.a.opts.AllowPart != nil && !c.a.opts.AllowPart(p) {
 		return errPartRefused
@@ -169,17 +170,74 @@ func (c *checker) shown(p *ahp.Part) bool {
 	return ok
 }
 
-func (c *checker) wasReasoning(id string) bool {
-	if c.reasoning == nil {
-		c.reasoning = map[string]struct{}{}
-		eachPart(c.a.ev, func(q *ahp.Part) {
-			if q.Category == ahp.CategoryReasoning {
-				c.reasoning[q.ID] = struct{}{}
-			}
-		})
+// marked are the parts that have a category other than plain text: the categories by
+// id, and by text. Empty stands for content that is plain text as well.
+type marked struct{ ids, texts map[string][]string }
+
+// minCopy is the length, in bytes, from which an equal text counts as the same content.
+const minCopy = 8
+
+// keepsCategory reports whether p, which has the id or the text of a part that is
+// marked, has its category. Selections go by categories, so that a new one, or a new id
+// under another, would show the content to who does not select it (D-CONT-7, D-TGT-9).
+func (c *checker) keepsCategory(p *ahp.Part) bool {
+	if c.marked == nil {
+		c.marked = markedIn(c.a.original, c.a.ev)
 	}
-	_, ok := c.reasoning[id]
-	return ok
+	category := categoryOf(p)
+	if in, ok := c.marked.ids[p.ID]; ok && !slices.Contains(in, category) {
+		return false
+	}
+	if p.Text == nil || len(c.marked.texts) == 0 {
+		return true
+	}
+	in, ok := c.marked.texts[*p.Text]
+	return !ok || slices.Contains(in, category)
+}
+
+func markedIn(original, effective *ahp.Event) *marked {
+	m := new(marked)
+	each := func(f func(*ahp.Part)) {
+		if eachPart(original, f); effective != original {
+			eachPart(effective, f)
+		}
+	}
+	each(func(p *ahp.Part) {
+		if categoryOf(p) == "" {
+			return
+		}
+		if m.ids == nil {
+			m.ids, m.texts = map[string][]string{}, map[string][]string{}
+		}
+		m.ids[p.ID] = nil
+		if p.Text != nil && len(*p.Text) >= minCopy {
+			m.texts[*p.Text] = nil
+		}
+	})
+	if m.ids == nil {
+		return m
+	}
+	each(func(p *ahp.Part) {
+		category := categoryOf(p)
+		if in, ok := m.ids[p.ID]; ok && !slices.Contains(in, category) {
+			m.ids[p.ID] = append(in, category)
+		}
+		if p.Text == nil {
+			return
+		}
+		if in, ok := m.texts[*p.Text]; ok && !slices.Contains(in, category) {
+			m.texts[*p.Text] = append(in, category)
+		}
+	})
+	return m
+}
+
+// categoryOf is the category that a part names; empty is plain text, however it says so.
+func categoryOf(p *ahp.Part) string {
+	if p.Category == "text" {
+		return ""
+	}
+	return p.Category
 }
 
 // eachPart calls f for every part of content in ev.
