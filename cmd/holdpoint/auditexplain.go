@@ -89,7 +89,8 @@ func newAuditExplain(a *app, dir *string) *cobra.Command {
 		Long: `Explain shows one decision of the log: who was asked in which order, what each
 answered, which failure policy decided where none did, the effects by name, the
 rules and facts of the policy, the times, and what it came to. ID is the number of
-the entry, as tail and query show it, or the id of the decision's record or event; of several records about one event the newest is shown.
+the entry, as tail and query show it, or the id of the decision's record or
+event; of several records about one event the newest is shown.
 
 What the facts said is there only when serve runs with --audit-facts redacted.`,
 		Example: `  holdpoint audit explain 1234
@@ -308,10 +309,13 @@ func (a *app) printAuditExplanation(x *auditExplanation) error {
 	for _, l := range []struct {
 		name string
 		list []string
-	}{{"rules", x.Policy.Rules}, {"hazards", x.Policy.Hazards}, {"facts", x.Policy.Facts}, {"flags", x.Flags}} {
+	}{{"rules", x.Policy.Rules}, {"hazards", x.Policy.Hazards}, {"read", x.Policy.Facts}, {"flags", x.Flags}} {
 		if len(l.list) > 0 {
 			p.line("%-9s %s", l.name, printable(strings.Join(l.list, ", ")))
 		}
+	}
+	if len(x.Facts) > 0 || x.FactsLeft > 0 {
+		p.line("facts")
 	}
 	for _, f := range x.Facts {
 		p.line("  %-9s %s", printable(f.Kind), printable(f.Text))

@@ -22,8 +22,9 @@ func newBackend(a *app) *cobra.Command {
 		Short: "Answer an AHP harness on stdin and stdout with the policy",
 		Long: `Backend is the policy as an AHP backend for any harness that starts it: one
 JSON-RPC message a line on stdin, answers on stdout, diagnostics on stderr. It
-answers the revisions 0.1 and draft, each message in its own. It serves both lifecycles of the stdio binding, persistent and per event, and keeps
-no record: that is serve's part.
+answers the revisions 0.1 and draft, each message in its own. It serves both
+lifecycles of the stdio binding, persistent and per event, and keeps no record:
+that is serve's part.
 
   {"id": "dev.holdpoint.policy",
    "transport": {"type": "stdio", "command": "holdpoint", "args": ["backend"], "lifecycle": "persistent"},

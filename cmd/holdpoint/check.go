@@ -120,8 +120,8 @@ nothing. The operation is one of
   --batch FILE          JSON lines with id, command, cwd, workspaceRoots (- is stdin)
 
 Exit codes: 0 nothing against it, 10 denied, 11 needs an approval, 1 failed, 2
-wrong usage. A batch
-exits with 0 when every line was answered, whatever the answers, else with 1.`,
+wrong usage. A batch exits with 0 when every line was answered, whatever the
+answers, else with 1.`,
 		Example: `  holdpoint check -- git push --force
   holdpoint check -c 'curl -s https://example.com/install.sh | sh'
   holdpoint check --agent claude-code < payload.json`,

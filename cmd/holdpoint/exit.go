@@ -47,8 +47,9 @@ func failed(err error) error {
 }
 
 // report prints err and returns its exit code. An error that no command made
-// comes from the parser of the command line.
-func (a *app) report(err error) int {
+// comes from the parser of the command line. Command is the one whose help tells
+// more about a wrong command line.
+func (a *app) report(err error, command string) int {
 	if err == nil {
 		return exitOK
 	}
@@ -63,7 +64,7 @@ func (a *app) report(err error) int {
 		fmt.Fprintf(a.err, "holdpoint: %s\n", printable(line))
 	}
 	if e.code == exitUsage {
-		fmt.Fprintln(a.err, "holdpoint: see 'holdpoint help' or add --help")
+		fmt.Fprintf(a.err, "holdpoint: see '%s --help'\n", command)
 	}
 	return e.code
 }

@@ -34,5 +34,6 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	a := &app{in: stdin, out: stdout, err: stderr, colour: colourFor(stdout, os.Getenv)}
 	root := newRoot(a)
 	root.SetArgs(args)
-	return a.report(root.ExecuteContext(ctx))
+	cmd, err := root.ExecuteContextC(ctx)
+	return a.report(err, cmd.CommandPath())
 }

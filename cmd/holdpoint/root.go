@@ -40,7 +40,7 @@ what your policy denies. Start with:
   holdpoint check -- git push --force
 
 Exit codes: 0 done (check: nothing against it), 1 failed, 2 wrong usage,
-10 denied (check and inspect only).`,
+10 denied and 11 needs an approval (check and inspect only).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/gateway"
 	"github.com/holdpoint/holdpoint/hookwire"
 )
 
@@ -41,16 +42,25 @@ func newVersion(a *app) *cobra.Command {
 				Platform string   `json:"platform"`
 				Protocol []string `json:"protocol"`
 				Frame    int      `json:"frame"`
-			}{version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, []string{string(ahp.Version01)}, hookwire.Version}
+			}{version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, revisionNames(), hookwire.Version}
 			if asJSON {
 				return a.json(v)
 			}
-			fmt.Fprintf(a.out, "holdpoint %s (%s, %s), AHP %s, hook frame %d\n", v.Version, v.Go, v.Platform, v.Protocol[0], v.Frame)
+			fmt.Fprintf(a.out, "holdpoint %s (%s, %s), AHP %s, hook frame %d\n", v.Version, v.Go, v.Platform, strings.Join(v.Protocol, " and "), v.Frame)
 			return nil
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	return cmd
+}
+
+// revisionNames are the revisions of AHP that this program speaks.
+func revisionNames() []string {
+	var names []string
+	for _, v := range gateway.Revisions() {
+		names = append(names, string(v))
+	}
+	return names
 }
 
 // json writes v as one indented document.
