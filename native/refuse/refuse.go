@@ -160,6 +160,38 @@ func Line(reason string) string {
 	return string(out)
 }
 
+// Text makes a text fit to show: what changes how its neighbours look or cannot be
+// seen is written out as its number, as in [Line]. Lines stay lines, unless oneLine;
+// then their ends and tabs are spaces.
+func Text(s string, oneLine bool) string {
+	out := make([]byte, 0, len(s)+16)
+	for i, r := range s {
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
+				r = '?'
+			}
+		}
+		switch {
+		case r == '\r' && i+1 < len(s) && s[i+1] == '\n':
+			continue
+		case r == '\r', r == 0x85, r == 0x2028, r == 0x2029:
+			r = '\n'
+		}
+		switch {
+		case r == '\n' || r == '\t':
+			if oneLine {
+				r = ' '
+			}
+			out = append(out, byte(r))
+		case hidden(r):
+			out = appendNumber(out, r)
+		default:
+			out = utf8.AppendRune(out, r)
+		}
+	}
+	return string(out)
+}
+
 func blank(r rune) bool {
 	switch r {
 	case ' ', '\n', '\r', '\t', 0x85, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000:

@@ -196,3 +196,20 @@ func FuzzFor(f *testing.F) {
 		}
 	})
 }
+
+// What a backend writes for the user or the model hides nothing and steers no
+// terminal; lines stay where they may.
+func TestText(t *testing.T) {
+	const bad = "a\x1b[31m\u202eb\u2066\u200bc\U000e0041\r\nd\te\rf\u2028g\x00\ufeff\xff\u0085h ✓ é"
+	for oneLine, want := range map[bool]string{
+		false: "aU+001b[31mU+202ebU+2066U+200bcU+e0041\nd\te\nf\ngU+0000U+feff?\nh ✓ é",
+		true:  "aU+001b[31mU+202ebU+2066U+200bcU+e0041 d e f gU+0000U+feff? h ✓ é",
+	} {
+		if got := refuse.Text(bad, oneLine); got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	}
+	if got := refuse.Text("", false); got != "" {
+		t.Errorf("got %q of nothing", got)
+	}
+}

@@ -26,10 +26,10 @@ func (d *Dialect) Encode(event string, v native.Verdict) refuse.Answer {
 	caps := d.Offers[event].Capabilities
 	a := answer{event: event}
 	if caps.Allows(ahp.EffectMessage) {
-		a.message = joinTexts(v.Messages, " ", maxMessageBytes)
+		a.message = joinTexts(v.Messages, true, maxMessageBytes)
 	}
 	if caps.AllowsInject(ahp.DeliverNow) {
-		a.context = joinTexts(v.Context, "\n\n", maxContextBytes)
+		a.context = joinTexts(v.Context, false, maxContextBytes)
 	}
 	grants := d.RewriteAllows == event && event != ""
 	if v.Input != nil && !caps.AllowsModify(ahp.TargetInput, ahp.OpReplace) && !(grants && v.RewriteAllows) && v.Decision != native.Stopped {
@@ -150,17 +150,36 @@ func (a *answer) encode(decision, reason string) refuse.Answer {
 	return refuse.Answer{Stdout: append(out, '}')}
 }
 
-// joinTexts joins texts and cuts the whole at a character.
-func joinTexts(texts []string, sep string, limit int) string {
+// joinTexts joins texts, fit to show, and cuts the whole at a character: on one line,
+// or as paragraphs. Some come from backends, which may write anything.
+func joinTexts(texts []string, oneLine bool, limit int) string {
 	if len(texts) == 0 {
 		return ""
 	}
-	s := strings.ToValidUTF8(strings.Join(texts, sep), "?")
-	if len(s) <= limit {
+	sep := "\n\n"
+	if oneLine {
+		sep = " "
+	}
+	var b strings.Builder
+	more := false // than what was looked at
+	for i, t := range texts {
+		if i > 0 {
+			b.WriteString(sep)
+		}
+		if more = len(t) > 2*limit; more { // line ends may get shorter, all else longer
+			t = t[:2*limit]
+		}
+		b.WriteString(refuse.Text(t, oneLine))
+		if b.Len() > limit {
+			break
+		}
+	}
+	s := b.String()
+	if len(s) <= limit && !more {
 		return s
 	}
-	end := limit - len("…")
-	for !utf8.RuneStart(s[end]) {
+	end := min(len(s), limit-len("…"))
+	for end < len(s) && !utf8.RuneStart(s[end]) {
 		end--
 	}
 	return s[:end] + "…"
