@@ -9,13 +9,16 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/holdpoint/holdpoint/ahp"
 )
 
 // ServeHTTP answers one message for each POST (AHP 0.1 section 12). A request
 // gets status 200 with an answer, errors included (V-AMB-6); an observation gets
 // 204 without a body, 400 if it is not valid, 503 if there is no room. Before
 // that, 405 is for other methods, 401 for a missing or wrong credential, 403 for a
-// principal that [Options.Authorize] does not let in, 415 for a media type other than application/json, 413 for a body over the limit.
+// principal that [Options.Authorize] does not let in, 415 for a media type other than
+// application/json, 413 for a body over the limit.
 //
 // Time limits for reading the body are the business of the [http.Server].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -52,6 +55,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
+		s.rejected(principal, ahp.CodeInvalidRequest, false)
 		status(w, http.StatusRequestEntityTooLarge)
 		return
 	case err != nil:

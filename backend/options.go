@@ -45,6 +45,12 @@ type Options struct {
 	// handler's does; a panic is logged.
 	Observe func(ctx context.Context, r *Request)
 
+	// Rejected hears of each message that neither the handler nor Observe is asked
+	// about, before it is answered; nil drops it. It is called concurrently, by whoever
+	// serves the message, and must return at once. What a carrier refuses before there
+	// is a message (a credential, a media type) is none.
+	Rejected func(Rejection)
+
 	// Authenticate says which principal sends an HTTP request; false is answered
 	// with 401. Nil lets everybody in under the empty principal. See [BearerToken].
 	Authenticate func(r *http.Request) (principal string, ok bool)

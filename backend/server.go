@@ -175,9 +175,10 @@ func (s *Server) answer(ctx context.Context, dst, frame []byte, principal string
 	defer x.free()
 	var m message
 	if no := s.decode(&m, frame, x.readers); no != nil {
-		return s.reject(dst, no)
+		return s.reject(dst, no, principal)
 	}
 	if s.begin(x) != nil {
+		s.rejected(principal, ahp.CodeUnavailable, m.method == ahp.MethodObserve)
 		if m.method == ahp.MethodObserve {
 			return dst, dropped
 		}
@@ -202,7 +203,8 @@ func (s *Server) answer(ctx context.Context, dst, frame []byte, principal string
 
 // reject answers what is no valid request. The text of the error holds nothing of
 // the message. An error answer is the same in all revisions.
-func (s *Server) reject(dst []byte, no *refusal) ([]byte, outcome) {
+func (s *Server) reject(dst []byte, no *refusal, principal string) ([]byte, outcome) {
+	s.rejected(principal, no.code, no.notification)
 	s.opts.Logger.Debug("message refused", "code", int(no.code), "pointer", no.pointer, "expected", no.expected)
 	if no.notification {
 		return dst, refused
@@ -241,6 +243,7 @@ func (s *Server) intercept(ctx context.Context, dst []byte, x *exchange, m *mess
 	case err == nil:
 		return out, answered
 	case errors.Is(err, errConflict):
+		s.rejected(x.req.Principal, ahp.CodeInvalidParams, false)
 		out, err := wire01.AppendError(dst, m.id, ahp.CodeInvalidParams, ahp.CodeInvalidParams.Name()+": the id of an earlier event with other content", nil)
 		if err != nil {
 			return s.fail(dst, m.id, ahp.CodeInvalidParams), answered

@@ -217,7 +217,7 @@ func (p *stdio) handle(line []byte, large bool) {
 	n := len(line)
 	var out []byte
 	if large {
-		out, _ = p.s.reject(line, p.s.tooLarge(line))
+		out, _ = p.s.reject(line, p.s.tooLarge(line), p.principal)
 	} else {
 		out, _ = p.s.answer(p.ctx, line, line, p.principal)
 	}

@@ -160,10 +160,13 @@ func details(d *policy.Decision) settle.Details {
 	return settle.Details{PolicyDigest: d.Digest, Rules: rules, Hazards: d.Hazards, Facts: d.FactsRead}
 }
 
+// agentAHP stands in the agent's place where a harness elsewhere asks.
+const agentAHP = "ahp"
+
 // recordAnswer leaves the record of an answer to a harness elsewhere, before the
 // answer is given: as it would be settled if nobody else was asked.
 func (g *Gateway) recordAnswer(ctx context.Context, req *backend.Request, j *judgement, began time.Time) ([]ahp.Effect, error) {
-	const agent = "ahp"
+	const agent = agentAHP
 	ev := req.Event
 	step := settle.Step{Backend: PolicyID, Policy: ahp.FailClosed, Effects: j.effects}
 	if j.err != nil {

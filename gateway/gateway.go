@@ -29,15 +29,16 @@ import (
 
 // A Gateway is the daemon. [Open] makes one, [Gateway.Run] runs it once.
 type Gateway struct {
-	opts     Options
-	log      *slog.Logger
-	metrics  *metrics
-	audit    *auditor
-	recorder harness.Recorder // of settlements: the gateway itself, or the spool of Once
-	decider  *Decider
-	harness  *harness.Harness
-	endpoint *backend.Server // the policy for harnesses elsewhere
-	source   string          // names this installation in events
+	opts       Options
+	log        *slog.Logger
+	metrics    *metrics
+	audit      *auditor
+	recorder   harness.Recorder // of settlements: the gateway itself, or the spool of Once
+	decider    *Decider
+	harness    *harness.Harness
+	endpoint   *backend.Server // the policy for harnesses elsewhere
+	rejections *rejections
+	source     string // names this installation in events
 
 	lock    *lockFile
 	hookLn  net.Listener
@@ -128,10 +129,11 @@ const (
 // openChain makes the chain: the policy first, then what is registered.
 func (g *Gateway) openChain() error {
 	var err error
+	g.rejections = newRejections()
 	g.endpoint, err = backend.New(backend.HandlerFunc(g.answerHarness), backend.Options{
 		MaxConcurrent: g.opts.MaxConnections, Timeout: g.opts.PolicyTimeout, Logger: g.log,
 		Prompt: true, MemoryEntries: answersKept, MemoryBytes: answersBytes,
-		Versions: Revisions(), Manifest: BackendManifest(),
+		Versions: Revisions(), Manifest: BackendManifest(), Rejected: g.rejected,
 	})
 	if err != nil {
 		return err
@@ -267,6 +269,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	grp.Go(func() error { return g.reloadLoop(run) })
 	grp.Go(func() error { return g.spoolLoop(run) })
 	grp.Go(func() error { return g.retainLoop(run) })
+	grp.Go(func() error { return g.rejectedLoop(run) })
 	var watch sync.WaitGroup
 	ended := make(chan struct{})
 	watch.Go(func() {
@@ -291,6 +294,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	defer cancel()
 	err = errors.Join(err, g.endpoint.Shutdown(stop), g.harness.Close(stop))
 	g.deliveries.Wait() // the harness has ended them
+	g.writeRejected(ctx)
 	g.lifeEntry(ctx, audit.Stop)
 	g.log.LogAttrs(ctx, slog.LevelInfo, "stopped")
 	return errors.Join(err, g.Close())

@@ -20,6 +20,7 @@ type metrics struct {
 	seconds       *prometheus.HistogramVec
 	events        *prometheus.CounterVec // agent, handling: decided, observed, ignored, unknown
 	frames        *prometheus.CounterVec // result
+	rejected      *prometheus.CounterVec // code
 	refusedPeers  prometheus.Counter
 	auditFailures prometheus.Counter
 	auditPending  prometheus.Gauge
@@ -49,6 +50,7 @@ func newMetrics() *metrics {
 		}, []string{"agent"}),
 		events:        counter("hook_events_total", "Hook events by what was done with them.", "agent", "handling"),
 		frames:        counter("hook_frames_total", "Frames on the hook socket by result.", "result"),
+		rejected:      counter("ahp_rejected_total", "Messages to the AHP endpoint that the policy was not asked about, by the code of their error.", "code"),
 		refusedPeers:  prometheus.NewCounter(prometheus.CounterOpts{Name: "holdpoint_refused_peers_total", Help: "Connections of other users."}),
 		auditFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: "holdpoint_audit_failures_total", Help: "Audit entries that could not be written."}),
 		auditPending:  gauge("audit_unwritten", "1 while the last audit entry could not be written."),
@@ -58,7 +60,7 @@ func newMetrics() *metrics {
 		connections:   gauge("hook_connections", "Open connections on the hook socket."),
 		sessions:      gauge("sessions", "Agent sessions that are remembered."),
 	}
-	m.reg.MustRegister(m.decisions, m.denials, m.failedOpen, m.fallbacks, m.seconds, m.events, m.frames,
+	m.reg.MustRegister(m.decisions, m.denials, m.failedOpen, m.fallbacks, m.seconds, m.events, m.frames, m.rejected,
 		m.refusedPeers, m.auditFailures, m.auditPending, m.reloads, m.policyBroken, m.policyExposed, m.connections, m.sessions)
 	return m
 }

@@ -22,7 +22,8 @@ import (
 
 // auditKinds are the kinds of entries that this program writes.
 var auditKinds = []audit.Kind{
-	audit.Settlement, gateway.KindAnswer, gateway.KindUnrecorded, audit.Fallback, audit.Reload, audit.Start, audit.Stop, audit.Retention, audit.AgentHooks,
+	audit.Settlement, gateway.KindAnswer, gateway.KindRejected, gateway.KindUnrecorded, audit.Fallback, audit.Reload, audit.Start, audit.Stop,
+	audit.Retention, audit.AgentHooks,
 }
 
 func newAudit(a *app) *cobra.Command {
@@ -72,7 +73,7 @@ type selection struct {
 func (s *selection) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&s.since, "since", "", "records from this `time` on: 2026-01-02, 2026-01-02T15:04:05Z, or 2h and 7d for so long ago")
-	f.StringArrayVar(&s.kinds, "kind", nil, "records of this `kind`: settlement, answer, unrecorded, fallback, reload, start, stop, retention, agenthooks; may be repeated")
+	f.StringArrayVar(&s.kinds, "kind", nil, "records of this `kind`: settlement, answer, rejected, unrecorded, fallback, reload, start, stop, retention, agenthooks; may be repeated")
 	f.StringVar(&s.session, "session", "", "records of this session `id`")
 	f.StringVar(&s.agent, "agent", "", "records of this `agent`")
 	f.StringVar(&s.tool, "tool", "", "records of this tool `name`")

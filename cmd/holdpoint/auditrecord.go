@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/audit"
 	"github.com/holdpoint/holdpoint/gateway"
 	"github.com/holdpoint/holdpoint/hookwire"
@@ -141,6 +142,22 @@ func describe(r *audit.Record) (outcome string, st style, took, why string) {
 			break
 		}
 		return r.Decision, red, "", fmt.Sprintf("%d decisions have no record, %d of them denied: the log could not be written from %s to %s", d.Decisions, d.Denied, d.From, d.To)
+	case gateway.KindRejected:
+		var d struct {
+			Messages int64 `json:"messages"`
+			Counts   []struct {
+				Code     ahp.ErrorCode `json:"code"`
+				Messages int64         `json:"messages"`
+			} `json:"counts"`
+		}
+		if json.Unmarshal(r.Data, &d) != nil {
+			break
+		}
+		var by []string
+		for _, c := range d.Counts {
+			by = append(by, fmt.Sprintf("%d × %s (%d)", c.Messages, c.Code.Name(), c.Code))
+		}
+		return r.Decision, yellow, "", plural(int(d.Messages), "message") + " to the AHP endpoint that the policy was not asked about: " + strings.Join(by, ", ")
 	case audit.AgentHooks, audit.Retention:
 	}
 	return r.Decision, dim, "", strings.Join(r.Flags, ", ")
