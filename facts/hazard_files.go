@@ -36,14 +36,16 @@ func (h *hazardFinder) write(a *shell.Action) {
 	switch {
 	case p.Place == shell.PlaceNull:
 		return
-	case h.guardFile(p):
+	case h.guardFile(p), a.Detail == "git" && h.guardFolder(p):
 		h.add(GuardTamper, "a file of a guard is changed", a)
 		return
 	case p.Abs == "/proc/sysrq-trigger":
 		h.add(SysDisrupt, "sysrq", a)
 		return
 	case hookFile(p.Abs):
-		h.add(PersistenceCode, "a git hook is written", a)
+		if a.Detail != "empty" && a.Detail != "inplace" {
+			h.add(PersistenceCode, "a git hook is written", a)
+		}
 		h.add(GitHookBypass, "a git hook is replaced", a)
 		return
 	case sudoersFile(p.Abs):

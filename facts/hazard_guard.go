@@ -143,6 +143,9 @@ func (h *hazardFinder) persistentFile(p *shell.Path) bool {
 	if p.Place == shell.PlaceWorkspace || p.Place == shell.PlaceTemp {
 		return false
 	}
+	if strings.HasSuffix(abs, ".pth") && (strings.Contains(abs, "/site-packages/") || strings.Contains(abs, "/dist-packages/")) {
+		return true // read by each start of Python
+	}
 	for _, s := range systemStart {
 		if strings.HasPrefix(abs, s) {
 			return true

@@ -177,9 +177,22 @@ func secretGlob(abs string) bool {
 	return false
 }
 
+// publicSetting reports whether the name of one variable that holds no secret is
+// all that a pattern looks for.
+func publicSetting(name string) bool {
+	switch name {
+	case "aws_region", "aws_default_region", "aws_profile", "azure_location", "gcp_project", "gcp_region", "github_ref", "github_sha", "github_repository", "github_workspace", "github_actions", "npm_config_registry", "api_url", "api_host", "api_base", "api_version", "author":
+		return true
+	}
+	return false
+}
+
 // envPattern reports whether a search of the environment is for secrets.
 func envPattern(pat string) bool {
 	p := strings.ToLower(pat)
+	if w := strings.Trim(p, "^=$'\""); publicSetting(w) {
+		return false
+	}
 	for _, s := range [...]string{"key", "token", "secret", "pass", "pwd", "cred", "auth", "api", "private", "aws", "azure", "gcp", "github", "gitlab", "npm_", "jwt", "cert", "login", "database_url", "dsn", "stripe", "openai", "anthropic"} {
 		if strings.Contains(p, s) {
 			return true

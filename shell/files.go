@@ -44,13 +44,32 @@ func (x *inv) files() value {
 		if !p.given("--filter") {
 			x.writes(prefix, value{s: unknownText, t: tFile})
 		}
+	case "patch":
+		if x.fromDiff() && p.given("-R") && !x.dry {
+			f.emit(Action{Kind: WorkDiscard, Detail: "the changes are taken back", Span: x.span, Command: at})
+		}
+		if p.given("-d") && len(p.pos) == 0 {
+			x.writes(lit("."), value{s: unknownText, t: tFile})
+		}
 	case "zip":
-		if p.given("-m") && len(p.pos) > 1 {
+		cluster := x.clustered("-", "m", "rmqTjy9810FSeuv")
+		if tree := x.clustered("-", "r", "rmqTjy9810FSeuv") || p.given("-r"); tree && (cluster || p.given("-m")) && len(p.pos) > 1 {
+			for _, v := range p.pos[1:] {
+				x.deletes(v, true)
+			}
+		} else if (cluster || p.given("-m")) && len(p.pos) > 1 {
 			for _, v := range p.pos[1:] {
 				x.role("move", v)
 			}
 		}
+	case "mkdir":
+		x.createdMode(p.pos)
 	case "mkfifo", "mknod":
+		if x.name == "mkfifo" {
+			x.createdMode(p.pos)
+		} else {
+			x.createdMode(p.pos[:min(1, len(p.pos))])
+		}
 		for _, v := range p.pos {
 			if m.fifos == nil {
 				m.fifos = map[string]bool{}
@@ -68,6 +87,11 @@ func (x *inv) files() value {
 			}
 		}
 	case "unzip", "7z", "7za", "jar", "cpio":
+		if len(p.pos) > 1 && x.hasArg("-sdel") {
+			for _, v := range p.pos[1:] {
+				x.deletes(v, true)
+			}
+		}
 		dir := lit(".")
 		if fl := p.flag("-d", "-D", "-C"); fl != nil && x.name != "cpio" {
 			dir = fl.val
@@ -102,11 +126,47 @@ func (x *inv) files() value {
 			f.emit(Action{Kind: FileMode, Path: f.resolve(v), Mode: mode, Recursive: p.given("-R"), Span: v.span, Command: at})
 		}
 	case "rename":
+		for _, v := range p.pos[min(1, len(p.pos)):] {
+			if !p.given("-n") && strings.ContainsAny(v.text(), "./") {
+				x.role("move", v)
+			}
+		}
 		if len(p.pos) > 0 && (strings.Contains(p.pos[0].s, "system") || strings.Contains(p.pos[0].s, "unlink")) {
 			x.inline("perl", p.pos[0])
 		}
 	}
 	return out
+}
+
+// hasArg reports whether a word stands among the arguments.
+func (x *inv) hasArg(word string) bool {
+	for _, a := range x.args[1:] {
+		if a.s == word {
+			return true
+		}
+	}
+	return false
+}
+
+// clustered reports whether a letter stands in a cluster of the given letters.
+func (x *inv) clustered(dash, letter, all string) bool {
+	for _, a := range x.args[1:] {
+		if s, ok := strings.CutPrefix(a.s, dash); ok && s != "" && strings.Trim(s, all) == "" && strings.Contains(s, letter) {
+			return true
+		}
+	}
+	return false
+}
+
+// createdMode records the mode that a program gives to what it makes.
+func (x *inv) createdMode(made []value) {
+	fl := x.p.flag("-m")
+	if fl == nil || fl.val.s == "" {
+		return
+	}
+	for _, v := range made {
+		x.f.emit(Action{Kind: FileMode, Path: x.f.resolve(v), Mode: plain(fl.val.s), Span: v.span, Command: x.cmd + 1})
+	}
 }
 
 func (x *inv) mktemp() value {
@@ -279,6 +339,7 @@ func (x *inv) copyMove() value {
 		for _, v := range pos {
 			x.writes(v, value{})
 		}
+		x.createdMode(pos)
 		return value{}
 	}
 	dir := value{}

@@ -77,6 +77,21 @@ func (x *inv) git() value {
 			}
 			return lit(f.cwd + "\n")
 		}
+		out.t |= tNames
+	case "ls-files":
+		if len(p.pos) == 0 && !p.given("-o", "-d", "-i", "-u", "-m", "-s", "-z_", "--stage") {
+			out.s = string([]byte{markStar}) // all that is tracked
+		}
+	case "describe", "symbolic-ref", "rev-list", "branch":
+		out.t |= tNames
+	case "update-ref":
+		if p.given("--stdin") && (strings.HasPrefix(x.in.s, "delete ") || strings.Contains(x.in.s, "\ndelete ")) {
+			f.emit(Action{Kind: HistoryRewrite, Name: "references", Span: x.span, Command: at})
+		}
+	case "apply":
+		if p.given("-R") && !p.given("--check", "--stat", "--numstat", "--summary", "--cached") && x.fromDiff() {
+			f.emit(Action{Kind: WorkDiscard, Detail: "the changes are taken back", Span: x.span, Command: at})
+		}
 	case "bundle create", "format-patch":
 		if len(p.pos) > 0 && p.pos[0].s == "-" || p.given("--stdout") {
 			out.t |= tFile // the repository itself comes out
@@ -200,6 +215,16 @@ func gitExternal(name string) bool {
 	return false
 }
 
+// fromDiff reports whether the input is what git diff says of the work tree.
+func (x *inv) fromDiff() bool {
+	i := x.in.from - 1
+	if i < 0 || i >= len(x.f.m.res.Commands) {
+		return false
+	}
+	c := &x.f.m.res.Commands[i]
+	return c.Program == "git" && len(c.Sub) > 0 && c.Sub[0] == "diff"
+}
+
 func (x *inv) gitAlias(text string, rest []value) value {
 	f := x.f
 	key := "git alias " + text
@@ -235,7 +260,12 @@ func (x *inv) gitConfig(key, val string, v value, aliases map[string]string, sto
 			f.emit(Action{Kind: Persist, Name: "a global hooks path", Span: x.span, Command: at})
 			return
 		}
+		if stored && hooksFolder(val) {
+			return // what installers of hooks do
+		}
 		f.emit(Action{Kind: HookBypass, Detail: "core.hooksPath", Name: val, Span: x.span, Command: at})
+	case k == "init.templatedir" && stored && x.p.given("--global", "--system"):
+		f.emit(Action{Kind: Persist, Name: "a template with hooks for each new repository", Span: x.span, Command: at})
 	case strings.HasPrefix(k, "remote.") && strings.HasSuffix(k, ".push") && strings.HasPrefix(val, "+"),
 		strings.HasPrefix(k, "remote.") && strings.HasSuffix(k, ".mirror") && val != "false":
 		f.emit(Action{Kind: PushForce, Detail: "a forced refspec in the configuration", Span: x.span, Command: at})
@@ -248,6 +278,16 @@ func (x *inv) gitConfig(key, val string, v value, aliases map[string]string, sto
 			f.run(code, ViaConfig, nil)
 		}
 	}
+}
+
+// hooksFolder reports whether a folder of the project is one in which projects keep
+// their hooks.
+func hooksFolder(dir string) bool {
+	switch strings.TrimSuffix(strings.TrimPrefix(dir, "./"), "/") {
+	case ".githooks", ".husky", ".husky/_", ".git-hooks", "githooks", "git-hooks", "hooks", ".hooks", "scripts/hooks", "scripts/githooks", "scripts/git-hooks", "tools/hooks", "tools/githooks", "tools/git-hooks", "etc/hooks", "dev/hooks", ".github/hooks", ".config/hooks", ".git/hooks":
+		return true
+	}
+	return false
 }
 
 func (x *inv) gitConfigCommand(sub string, aliases map[string]string) {

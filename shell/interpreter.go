@@ -303,6 +303,7 @@ scan:
 		y.spec = nil
 		return y.project()
 	}
+	x.bindsAll()
 	m.undecided(ScriptUnknown, plain(v.s), true, x.cmd, x.span)
 	return unknownVal(tCmd)
 }

@@ -104,6 +104,9 @@ func (x *inv) dispatch() value {
 			return f.callFunction(x, d)
 		}
 	}
+	if f.hasIn && x.in.s != "" && x.in.known() {
+		x.stdinSecret()
+	}
 	out := x.run()
 	if m.opts.Programs != nil {
 		x.gain()

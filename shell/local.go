@@ -47,6 +47,32 @@ func (x *inv) ownProgram(v value) bool {
 	return v.s[0] == '.' && !strings.Contains(p.Abs, "/.")
 }
 
+// bindsAll records that a program of the project is told to listen for everyone: an
+// argument or a variable in front of it is the address of all interfaces.
+func (x *inv) bindsAll() {
+	all := func(s string) bool {
+		if i := strings.LastIndexByte(s, '='); i >= 0 {
+			s = s[i+1:]
+		}
+		s = strings.TrimPrefix(s, "http://")
+		s = strings.TrimPrefix(s, "tcp://")
+		return s == "0.0.0.0" || strings.HasPrefix(s, "0.0.0.0:") || strings.HasPrefix(s, "[::]:")
+	}
+	yes := false
+	for i := range x.args[1:] {
+		yes = yes || all(x.args[1+i].s)
+	}
+	for i := range x.env {
+		switch x.env[i].Name {
+		case "HOST", "BIND", "ADDR", "ADDRESS", "LISTEN", "BIND_ADDR", "BIND_ADDRESS", "LISTEN_ADDR", "SERVER_HOST", "HTTP_HOST", "HOSTNAME", "BIND_HOST", "LISTEN_ADDRESS", "BINDING":
+			yes = yes || all(x.env[i].Value.Value)
+		}
+	}
+	if yes {
+		x.f.emit(Action{Kind: NetListen, Span: x.span, Command: x.cmd + 1})
+	}
+}
+
 // linkedTool gives the name of the system's program that a link made in the same
 // text stands for, or "".
 func (x *inv) linkedTool(v value) string {

@@ -36,8 +36,9 @@ func (x *inv) http() value {
 				}
 			}
 			if rest, ok := strings.CutPrefix(s, "@"); ok && fl.name != "--data-raw" && fl.raw != "--data-raw" {
-				sends = true
-				data = concat(data, x.sendFile(v.with(rest)))
+				body := x.sendFile(v.with(rest))
+				sends = sends || !x.typedBody(rest, body)
+				data = concat(data, body)
 			} else {
 				if v.t&dataTaints != 0 && v.t&tNames == 0 {
 					sends = true
@@ -55,8 +56,9 @@ func (x *inv) http() value {
 				sends = true
 			}
 		case "-T", "--post-file", "--body-file":
-			hasData, sends = true, true
-			data = concat(data, x.sendFile(fl.val))
+			body := x.sendFile(fl.val)
+			hasData, sends = true, sends || !x.typedBody(fl.val.s, body)
+			data = concat(data, body)
 		case "-H", "-A", "-e", "-b", "--header", "--user-agent", "--referer":
 			if rest, ok := strings.CutPrefix(fl.val.s, "@"); ok && fl.name == "-H" {
 				f.readFile(fl.val.with(rest), x.cmd, false)
@@ -144,8 +146,13 @@ func (x *inv) http() value {
 			f.readFile(u.with(rest), x.cmd, false)
 			out.src = append(out.src, i)
 		}
-		if u.t&(tFile|tEnv) != 0 || u.has(tCmd) && u.has(tSubst) && strings.ContainsAny(u.s, "?") {
-			sends = true
+		// A URL that comes from a list as a whole says nothing of what is sent to it.
+		listed := u.s[0] == markUnknown && !u.has(tEnv)
+		if !listed && u.t&tNames == 0 && !m.publicData(u) {
+			switch {
+			case u.t&(tFile|tEnv) != 0, u.has(tCmd) && u.has(tSubst) && (strings.ContainsAny(u.s, "?") || x.tellsOwner(u)):
+				sends = true
+			}
 		}
 		x.forgeCall(method, u.s, data.s, hasData)
 	}
@@ -227,6 +234,47 @@ func (x *inv) http() value {
 		return value{t: 0}
 	}
 	return out
+}
+
+// typedBody reports whether a request's body is the input, as it stands in the text.
+func (x *inv) typedBody(name string, body value) bool {
+	return (name == "-" || name == "/dev/stdin") && x.f.hasIn && body.t&dataTaints == 0
+}
+
+// tellsOwner reports whether a word holds what a command says of who and where this
+// is. Versions, platforms and the like, which also make up URLs, do not.
+func (x *inv) tellsOwner(word value) bool {
+	for i := x.cmd - 1; i >= 0; i-- {
+		c := &x.f.m.res.Commands[i]
+		if c.Span.Start < word.span.Start || c.Span.End > word.span.End {
+			continue
+		}
+		switch c.Program {
+		case "whoami", "hostname", "id", "hostnamectl", "ifconfig", "ip", "who", "w", "last", "ps", "ls", "history", "ss", "netstat", "logname", "groups", "pwd", "env", "printenv":
+			return true
+		}
+	}
+	return false
+}
+
+// publicData reports whether a value comes from files alone that say which version
+// of what this is.
+func (m *machine) publicData(v value) bool {
+	if len(v.src) == 0 || v.has(tEnv) {
+		return false
+	}
+	for _, i := range v.src {
+		a := &m.res.Actions[i]
+		if a.Kind != FileRead || a.Path.Glob {
+			return false
+		}
+		switch strings.ToLower(baseName(a.Path.Abs)) {
+		case "version", "version.txt", "package.json", "cargo.toml", "go.mod", "pyproject.toml", "composer.json", "chart.yaml", "pom.xml", ".nvmrc", ".node-version", ".python-version", ".ruby-version", ".tool-versions", "mix.exs", "build.gradle", "setup.cfg", "lerna.json", "manifest.json", ".terraform-version":
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 func containsWord(s string, words ...string) bool {

@@ -151,6 +151,10 @@ func (x *inv) project() value {
 			target("(default)")
 		}
 	case "npm", "pnpm", "yarn", "yarnpkg", "bun":
+		switch sub {
+		case "run", "run-script", "start", "exec", "":
+			x.bindsAll()
+		}
 		x.packageManager(sub)
 	case "npx", "pnpx", "bunx", "uvx", "pipx":
 		pos := p.pos
@@ -199,7 +203,7 @@ func (x *inv) project() value {
 		if x.name == "composer" && (sub == "run-script" || sub == "run" || sub == "") && len(p.pos) > 0 {
 			target(p.pos[0].s)
 		}
-	case "lerna", "nx", "turbo", "gradle", "gradlew", "mvn", "mvnw", "sbt", "bazel", "cmake", "tox", "nox", "act", "cargo", "go", "dotnet", "npm-run-all", "run-s", "run-p", "wp", "drush":
+	case "lerna", "nx", "turbo", "gradle", "gradlew", "mvn", "mvnw", "sbt", "bazel", "tox", "nox", "act", "cargo", "go", "dotnet", "npm-run-all", "run-s", "run-p", "wp", "drush":
 		switch x.name {
 		case "nx", "turbo", "lerna", "gradle", "gradlew", "npm-run-all", "run-s", "run-p":
 			for _, v := range p.pos {
@@ -228,11 +232,13 @@ func (x *inv) project() value {
 			}
 		case "go":
 			if sub == "run" {
+				x.bindsAll()
 				x.ownBinary(p.pos)
 			}
 		case "cargo":
 			switch {
 			case sub == "run":
+				x.bindsAll()
 				if b := p.flag("--bin", "--example"); b != nil {
 					x.ownBinary([]value{b.val})
 				}
@@ -246,6 +252,10 @@ func (x *inv) project() value {
 					x.ownBinary(x.args[i+1:])
 				}
 			}
+		}
+	case "cmake":
+		if len(x.args) > 2 && x.args[1].s == "-E" {
+			x.cmakeTool(x.args[2:])
 		}
 	case "flask":
 		if len(p.sub) == 0 && len(p.pos) > 0 && (p.pos[0].s != "db" || len(p.pos) < 2) {
@@ -291,6 +301,23 @@ func (x *inv) project() value {
 		}
 	}
 	return out
+}
+
+// cmakeTool is cmake -E, which has the commands of a shell under names of its own.
+func (x *inv) cmakeTool(words []value) {
+	name := map[string]string{
+		"rm": "rm", "remove": "rm", "remove_directory": "rm -r", "copy": "cp", "copy_directory": "cp -r", "copy_if_different": "cp", "rename": "mv",
+		"touch": "touch", "make_directory": "mkdir", "create_symlink": "ln -s", "create_hardlink": "ln", "cat": "cat", "env": "env", "time": "time", "tar": "tar",
+	}[words[0].s]
+	if name == "" {
+		return
+	}
+	var args []value
+	for w := range strings.FieldsSeq(name) {
+		args = append(args, lit(w))
+	}
+	y := &inv{f: x.f.under(x.name), args: append(args, words[1:]...), span: x.span, noFunc: true}
+	y.dispatch()
 }
 
 // ownBinary judges a program of the project that is built and run in one step, by

@@ -288,7 +288,11 @@ func (f *frame) writeTo(target, content value, add bool, cmd int, at Span) {
 		}
 		return
 	}
-	f.emit(Action{Kind: FileWrite, Path: p, Span: target.span, Command: cmd + 1, Detail: detailIf(add, "append")})
+	detail := detailIf(add, "append")
+	if !add && content.s == "" && content.t == 0 {
+		detail = "empty"
+	}
+	f.emit(Action{Kind: FileWrite, Path: p, Span: target.span, Command: cmd + 1, Detail: detail})
 	if p.Unresolved {
 		m.undecided(PathUnresolved, target.s, target.openEnded() && !m.makesFolder(cmd), cmd, target.span)
 	}

@@ -130,6 +130,10 @@ func (x *inv) docker() value {
 					g.mounts = append([]mount{{strings.TrimSuffix(dst, "/"), join(f.cwd, src)}}, g.mounts...)
 				}
 			}
+		case "-p":
+			if strings.HasPrefix(fl.val.s, "0.0.0.0:") || strings.HasPrefix(fl.val.s, "[::]:") {
+				f.emit(Action{Kind: NetListen, Name: "a port of a container", Span: x.span, Command: x.cmd + 1})
+			}
 		case "--privileged":
 			privileged = true
 		case "--pid", "--userns", "--ipc":
@@ -168,6 +172,9 @@ func (x *inv) docker() value {
 	switch sub {
 	case "exec", "container exec", "compose exec", "run", "container run", "compose run", "create", "container create":
 		if len(pos) < 2 {
+			if len(pos) == 1 && pos[0].openEnded() && len(g.mounts) > len(f.mounts) {
+				x.undecidedOperand(pos[0], CommandDynamic) // which image, with a folder of ours
+			}
 			if ep := p.flag("--entrypoint"); ep != nil && len(pos) == 1 {
 				return x.inContainer("a container", []value{ep.val}, g)
 			}
@@ -176,6 +183,8 @@ func (x *inv) docker() value {
 		args := pos[1:]
 		if ep := p.flag("--entrypoint"); ep != nil && ep.val.s != "" {
 			args = append([]value{ep.val}, args...)
+		} else if sub == "run" || sub == "container run" || sub == "create" || sub == "container create" {
+			return x.image(pos[0], args, g)
 		}
 		return x.inContainer(pos[0].s, args, g)
 	}

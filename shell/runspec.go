@@ -102,6 +102,8 @@ func (x *inv) runSpec() value {
 		out.t = 0 // says nothing of this machine
 	case x.printsShellCode():
 		out.t |= tInit
+	case (x.name == "aws" || x.name == "gsutil") && len(p.pos) > 1 && p.pos[len(p.pos)-1].s == "-":
+		out.t |= tNet // copied to the standard output
 	}
 	kind := ""
 	for _, s := range p.specs {

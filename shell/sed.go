@@ -48,6 +48,9 @@ func (x *inv) sed() value {
 	for i, v := range pos {
 		if inplace {
 			x.writes(v, value{s: unknownText, t: tFile})
+			if n := len(f.m.res.Actions); n > 0 && f.m.res.Actions[n-1].Kind == FileWrite {
+				f.m.res.Actions[n-1].Detail = "inplace"
+			}
 			if backup != "" {
 				name := v.s + backup
 				if strings.Contains(backup, "*") {

@@ -140,6 +140,7 @@ func (x *inv) localProgram(v value) value {
 		f.m.undecided(TargetOpaque, baseName(v.s), false, x.cmd, x.span)
 		return unknownVal(tCmd)
 	}
+	x.bindsAll()
 	fetched := f.m.fromNet(p.Abs)
 	hook := strings.Contains(p.Abs, "/.git/hooks/") || strings.Contains(p.Abs, "/.husky/") // run by each commit anyway
 	f.m.undecided(ScriptUnknown, baseName(v.s), !fetched && !hook && !f.m.built[p.Abs], x.cmd, x.span)
