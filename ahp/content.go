@@ -96,9 +96,13 @@ func TextPart(id, text string) Part {
 }
 
 // TextMessage returns a message of one text part, whose id is the message's with
-// "/0" behind it.
+// "/0" behind it. With an empty id neither has one, for whoever names new content.
 func TextMessage(id string, role Role, text string) Message {
-	return Message{ID: id, Role: role, Parts: []Part{TextPart(id+"/0", text)}}
+	part := ""
+	if id != "" {
+		part = id + "/0"
+	}
+	return Message{ID: id, Role: role, Parts: []Part{TextPart(part, text)}}
 }
 
 // A Gap says openly what is missing and why. Reason is not empty. In an event's

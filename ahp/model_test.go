@@ -148,3 +148,13 @@ func TestSelectionOfAPart(t *testing.T) {
 		}
 	}
 }
+
+// Two messages without ids would otherwise have parts of one id.
+func TestTextMessageWithoutAnID(t *testing.T) {
+	if m := ahp.TextMessage("", ahp.RoleUser, "x"); m.ID != "" || m.Parts[0].ID != "" {
+		t.Errorf("message %q with part %q", m.ID, m.Parts[0].ID)
+	}
+	if m := ahp.TextMessage("m", ahp.RoleUser, "x"); m.ID != "m" || m.Parts[0].ID != "m/0" || *m.Parts[0].Text != "x" {
+		t.Errorf("message %q with part %q", m.ID, m.Parts[0].ID)
+	}
+}

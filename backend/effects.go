@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -222,22 +223,21 @@ func targetAt(t ahp.EventType, kind ahp.ValueKind) ahp.Target {
 	return ""
 }
 
-// named returns the messages with ids in the place of empty ones; not nil. A part
-// that was named after a message without a name, as [ahp.TextMessage] does, is named
-// after its new one.
+// named returns the messages with ids in the place of empty ones; not nil. The parts
+// of a message that had none are named after it.
 func named(list []ahp.Message) []ahp.Message {
 	out := make([]ahp.Message, len(list))
 	for i, m := range list {
-		fresh := m.ID == ""
-		if fresh {
+		if m.ID == "" {
 			m.ID = "m-" + rand.Text()
-		}
-		m.Parts = namedParts(m.Parts)
-		for j := range m.Parts {
-			if p := &m.Parts[j]; fresh && strings.HasPrefix(p.ID, "/") {
-				p.ID = m.ID + p.ID
+			m.Parts = slices.Clone(m.Parts)
+			for j := range m.Parts {
+				if p := &m.Parts[j]; p.ID == "" {
+					p.ID = m.ID + "/" + strconv.Itoa(j)
+				}
 			}
 		}
+		m.Parts = namedParts(m.Parts)
 		out[i] = m
 	}
 	return out

@@ -347,7 +347,7 @@ func TestEffectsNameWhatIsNew(t *testing.T) {
 	if len(seen) != 18 {
 		t.Errorf("%d ids: %v", len(seen), seen)
 	}
-	if given[0].ID != "" || given[0].Parts[0].ID != "/0" || given[0].Parts[1].ID != "" {
+	if given[0].ID != "" || given[0].Parts[0].ID != "" || given[0].Parts[1].ID != "" {
 		t.Error("the caller's messages were changed")
 	}
 }
