@@ -138,8 +138,16 @@ func (o Options) complete() (Options, error) {
 		}
 	}
 	for i := range o.Hooks {
-		if o.Hooks[i].ID == PolicyID {
+		b := &o.Hooks[i]
+		if b.ID == PolicyID {
 			bad("hooks: %s is the gateway's own policy and goes first by itself", PolicyID)
+		}
+		// The harness would say this of its own options, which the user does not see.
+		if b.Auth != nil && b.Auth.TokenRef != "" && o.Secrets == "" {
+			bad("hooks: %.200q: /authentication/tokenRef: names a file in the folder of secrets, and none is given (--secrets-dir)", b.ID)
+		}
+		if b.OAuth != nil {
+			bad("hooks: %.200q: /authentication: oauth is not supported yet; use bearer", b.ID)
 		}
 	}
 	if o.Revision == "" {
