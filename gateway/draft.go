@@ -206,6 +206,21 @@ func (g *Gateway) capabilitiesAt(agent, event string, done int64) *ahp.Capabilit
 	return &c
 }
 
+// offerAt is [Gateway.capabilitiesAt] for one event. A prompt for what a control asked
+// about is the user's to answer: there no backend is offered to allow it (D-EFF-3).
+func (g *Gateway) offerAt(h *hookwire.Header, dec *native.Decoded, done int64) *ahp.Capabilities {
+	c := g.capabilitiesAt(h.Agent, dec.EventName, done)
+	if ev := dec.Event; ev.Type != ahp.ToolPermissionRequest || !c.Allows(ahp.EffectAllow) || !g.sessions.asked(sessionKey(h.Agent, ev), callKey(ev)) {
+		return c
+	}
+	n := *c
+	n.Effects = slices.DeleteFunc(slices.Clone(c.Effects), func(e ahp.EffectType) bool { return e == ahp.EffectAllow })
+	return &n
+}
+
+// callKey identifies what a call does, whatever else its event says.
+func callKey(ev *ahp.Event) string { return settle.Identity(&ahp.Event{Tool: ev.Tool}) }
+
 // askPolicyDraft is the policy as the first backend of a draft chain.
 func (g *Gateway) askPolicyDraft(ctx context.Context, frame []byte) ([]byte, error) {
 	m, bad := wiredraft.DecodeRequest(frame, wiredraft.Limits{MaxBytes: len(frame)})
@@ -235,7 +250,8 @@ var errRewrite = errors.New("the policy does not let the changed input run as it
 
 // authorize judges an input that another backend has changed: the policy stands
 // first in the chain, and no rewrite may get past it ([harness.Options.Authorize]).
-// What needs an approval passes when the policy has asked for one already.
+// What needs an approval passes when the policy has asked for the same one already:
+// the user is told why of what was asked, and nothing of another rule.
 func (g *Gateway) authorize(ctx context.Context, from harness.Receiver, was, is *ahp.Event) error {
 	if from.Backend == PolicyID || is.Tool == nil || was.Tool == nil || bytes.Equal(was.Tool.Input, is.Tool.Input) || !g.decider.Set().Hears(is.Type) {
 		return nil
@@ -244,13 +260,19 @@ func (g *Gateway) authorize(ctx context.Context, from harness.Receiver, was, is 
 	if err != nil {
 		return err
 	}
-	asked := false
+	var asked []policy.Fired
 	if info := callInfoFrom(ctx); info != nil {
-		before := info.policyDecision()
-		asked = before != nil && before.Effect == policy.EffectAsk
+		if before := info.policyDecision(); before != nil && before.Effect == policy.EffectAsk {
+			asked = before.Asks
+		}
 	}
-	if d.Denied() || len(d.Changes) > 0 || d.Effect == policy.EffectAsk && !asked {
+	if d.Denied() || len(d.Changes) > 0 {
 		return errRewrite
+	}
+	for _, a := range d.Asks {
+		if !slices.ContainsFunc(asked, func(b policy.Fired) bool { return a.Rule == b.Rule }) {
+			return errRewrite
+		}
 	}
 	return nil
 }

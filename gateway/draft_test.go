@@ -204,6 +204,7 @@ func TestARewriteBehindThePolicyIsJudged(t *testing.T) {
 	}
 	const rules = `  - {name: no-rm, when: 'runs("rm ...")', effect: deny, reason: No rm.}
   - {name: ask-push, when: 'runs("git push ...")', effect: ask, reason: Pushing needs a yes.}
+  - {name: ask-drop, when: 'runs("dropdb ...")', effect: ask, reason: Databases need a yes.}
   - {name: move, when: 'runs("npm ...") && has(tool.input.command)', effect: modify, reason: r, merge: '{"command": tool.input.command.replace("npm", "pnpm")}'}
 `
 	tests := []struct {
@@ -216,6 +217,7 @@ func TestARewriteBehindThePolicyIsJudged(t *testing.T) {
 		{"denied by the policy, fail-open", "ls", "rm -rf x", ahp.FailOpen, ""},
 		{"needs an approval that nobody asked for", "ls", "git push", ahp.FailClosed, "denied"},
 		{"needs an approval that is asked for", "git push a", "git push b", ahp.FailClosed, `{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask", "permissionDecisionReason": "Pushing needs a yes.", "updatedInput": {"command":"git push b"}}}`},
+		{"needs another approval than is asked for", "git push a", "git push a; dropdb b", ahp.FailClosed, "denied"},
 		{"would be changed by the policy", "ls", "npm ci", ahp.FailClosed, "denied"},
 	}
 	for _, tt := range tests {
@@ -262,6 +264,40 @@ func TestEffectsOfOtherControls(t *testing.T) {
 				t.Errorf("got  %+v\nwant %+v", got, tt.want)
 			}
 		})
+	}
+}
+
+// What a control asks about, no other one answers when the agent prompts for it
+// (D-EFF-3); what nobody asked about, it may.
+func TestNoControlAnswersWhatAnotherAsks(t *testing.T) {
+	prompt := func(command string) []byte {
+		return native("PermissionRequest", `"tool_name":"Bash","tool_input":{ "command" : "`+command+`" }`)
+	}
+	const allowed = `{"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}}`
+	c := newControl(t, func(r *backend.Request) ([]ahp.Effect, error) {
+		if r.Event.Type == ahp.ToolPermissionRequest {
+			return []ahp.Effect{&ahp.Allow{}}, nil
+		}
+		e := r.Effects()
+		if strings.Contains(string(r.Event.Tool.Input), "push a") {
+			e.MergeInput(map[string]any{"command": "git push b"})
+		}
+		return e.List()
+	})
+	o := withRules(t, options(t), "  - {name: r, when: 'runs(\"git push ...\")', effect: ask, reason: Pushing needs a yes.}\n")
+	startDraft(t, o, c, asks(ahp.FailOpen, ahp.ToolBefore, ahp.ToolPermissionRequest))
+	for _, tt := range []struct{ call, prompt, want string }{
+		{"", "git push c", allowed},
+		{"git push c", "git push c", ""},
+		{"git push a", "git push b", ""}, // as it was changed
+		{"ls", "ls", allowed},
+	} {
+		if tt.call != "" {
+			hook(t, o.Socket, hookwire.AgentClaudeCode, "PreToolUse", payload(tt.call))
+		}
+		if got := hook(t, o.Socket, hookwire.AgentClaudeCode, "PermissionRequest", prompt(tt.prompt)); got != (told{stdout: tt.want}) {
+			t.Errorf("%s: got %+v, want %q", tt.prompt, got, tt.want)
+		}
 	}
 }
 
@@ -335,6 +371,7 @@ func TestRulesAtOtherEvents(t *testing.T) {
 func TestObserversOfTheDraft(t *testing.T) {
 	c := newControl(t, nil)
 	o := withRules(t, options(t), `  - {name: no-rm, when: 'runs("rm ...")', effect: deny, reason: No rm.}
+  - {name: ask-drop, when: 'runs("dropdb ...")', effect: ask, reason: Databases need a yes.}
   - {name: move, when: 'runs("npm ...") && has(tool.input.command)', effect: modify, reason: r, merge: '{"command": "pnpm ci"}'}
 `)
 	r := startDraft(t, o, c, watches("*"))

@@ -259,7 +259,7 @@ func (g *Gateway) decide(ctx context.Context, req *hookwire.Request, began time.
 	done := int64(0)
 	if g.opts.Revision == ahp.VersionDraft {
 		done = g.stepsDone(h, dec)
-		g.offered.Store(ev.ID, g.capabilitiesAt(h.Agent, dec.EventName, done))
+		g.offered.Store(ev.ID, g.offerAt(h, dec, done))
 		defer g.offered.Delete(ev.ID)
 	}
 	c := g.harness.Begin(call, ev)
@@ -274,6 +274,9 @@ func (g *Gateway) decide(ctx context.Context, req *hookwire.Request, began time.
 	case g.opts.Revision == ahp.VersionDraft:
 		if v = g.verdict(&s, ev, info); v.Decision == native.Continued {
 			g.sessions.step(sessionKey(h.Agent, ev), dec.Turn, done+1)
+		}
+		if s.State == settle.Ask && s.Event != nil {
+			g.sessions.ask(sessionKey(h.Agent, ev), callKey(s.Event))
 		}
 	case s.Proceeds():
 		v = native.Verdict{Decision: native.Proceed}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"container/list"
+	"slices"
 	"sync"
 
 	"github.com/holdpoint/holdpoint/native"
@@ -35,12 +36,19 @@ type sessions struct {
 }
 
 type session struct {
-	key string
-	ws  Workspace
+	key    string
+	ws     Workspace
+	placed bool // ws was found; an agent that names its roots needs none
 
 	turn  string // that was kept going last
 	steps int64  // how often
+
+	asks []string // the calls that a control asked about last
 }
+
+// maxAsks bounds the calls that a session remembers as asked about. An agent prompts
+// for one before it goes on.
+const maxAsks = 16
 
 func newSessions(home string) *sessions {
 	return &sessions{home: home, byKey: map[string]*list.Element{}, order: list.New()}
@@ -56,7 +64,7 @@ func (s *sessions) workspace(key string, named []string, cwd string) Workspace {
 		}
 	}
 	s.mu.Lock()
-	if e, ok := s.byKey[key]; ok {
+	if e, ok := s.byKey[key]; ok && e.Value.(*session).placed {
 		s.order.MoveToFront(e)
 		ws := e.Value.(*session).ws
 		s.mu.Unlock()
@@ -66,15 +74,26 @@ func (s *sessions) workspace(key string, named []string, cwd string) Workspace {
 	ws := FindWorkspace(cwd, s.home) // looks at the disk: not under the lock
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e, ok := s.byKey[key]; ok { // an event of the same session was faster
-		return e.Value.(*session).ws
+	v := s.of(key)
+	if !v.placed { // else an event of the same session was faster
+		v.ws, v.placed = ws, true
 	}
-	s.byKey[key] = s.order.PushFront(&session{key: key, ws: ws})
+	return v.ws
+}
+
+// of returns the session, which it makes where there is none. It needs the lock.
+func (s *sessions) of(key string) *session {
+	if e, ok := s.byKey[key]; ok {
+		s.order.MoveToFront(e)
+		return e.Value.(*session)
+	}
+	v := &session{key: key}
+	s.byKey[key] = s.order.PushFront(v)
 	if s.order.Len() > maxSessions {
 		last := s.order.Back()
 		delete(s.byKey, s.order.Remove(last).(*session).key)
 	}
-	return ws
+	return v
 }
 
 // steps returns how often the turn of a session was kept going.
@@ -93,10 +112,30 @@ func (s *sessions) steps(key, turn string) int64 {
 func (s *sessions) step(key, turn string, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e, ok := s.byKey[key]; ok {
-		v := e.Value.(*session)
-		v.turn, v.steps = turn, n
+	v := s.of(key)
+	v.turn, v.steps = turn, n
+}
+
+// ask notes that a control asked for an approval of a call.
+func (s *sessions) ask(key, call string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.of(key)
+	if slices.Contains(v.asks, call) {
+		return
 	}
+	if len(v.asks) == maxAsks {
+		v.asks = slices.Delete(v.asks, 0, 1)
+	}
+	v.asks = append(v.asks, call)
+}
+
+// asked reports whether a control asked for an approval of a call.
+func (s *sessions) asked(key, call string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.byKey[key]
+	return ok && slices.Contains(e.Value.(*session).asks, call)
 }
 
 // forget drops a session that has ended.

@@ -55,3 +55,25 @@ func TestSessionsAreBounded(t *testing.T) {
 		t.Errorf("%d remembered, %d indexed, want %d", s.len(), len(s.byKey), maxSessions)
 	}
 }
+
+// What a session did is remembered also where its agent names the roots each time, and
+// says nothing of where it works.
+func TestSessionsRememberWithoutAPlace(t *testing.T) {
+	s := newSessions("/home/ada")
+	s.workspace("s", []string{"/srv/x"}, "/home/ada/one")
+	s.step("s", "t", 1)
+	s.ask("s", "first")
+	if s.steps("s", "t") != 1 || !s.asked("s", "first") || s.asked("s", "other") || s.asked("r", "first") {
+		t.Errorf("%d steps, asked %v", s.steps("s", "t"), s.asked("s", "first"))
+	}
+	if got := s.workspace("s", nil, "/home/ada/one"); got.From != native.RootFirstCWD || !slices.Equal(got.Roots, []string{"/home/ada/one"}) {
+		t.Errorf("placed: %q from %s", got.Roots, got.From)
+	}
+	for i := range maxAsks {
+		s.ask("s", fmt.Sprint(i))
+		s.ask("s", fmt.Sprint(i))
+	}
+	if s.asked("s", "first") || !s.asked("s", "0") || !s.asked("s", fmt.Sprint(maxAsks-1)) {
+		t.Error("not the last calls are remembered")
+	}
+}
