@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -58,6 +59,18 @@ func TestDraftRules(t *testing.T) {
 			}
 		})
 	}
+	// The source is a number that was drawn once, and holds nothing of the machine, the
+	// user or the event.
+	t.Run("D-EVT-2", func(t *testing.T) {
+		c := newControl(t, nil)
+		o := options(t)
+		r := startDraft(t, o, c, watches("*"))
+		hook(t, o.Socket, hookwire.AgentClaudeCode, "UserPromptSubmit", native("UserPromptSubmit", `"prompt":"the password is hunter2"`))
+		r.until("it is told", func() bool { return len(c.observed()) == 1 })
+		if s := c.observed()[0].Source; !regexp.MustCompile(`^urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).MatchString(s) {
+			t.Errorf("source %q", s)
+		}
+	})
 	t.Run("AHP-CAP-002", func(t *testing.T) {
 		for _, allows := range []bool{false, true} {
 			if !gateway.AgentManifest(allows).Event(ahp.ToolBefore).Capabilities.Allows(ahp.EffectDeny) {
@@ -150,5 +163,25 @@ func TestDraftRules(t *testing.T) {
 		if e := r.records(audit.Settlement); !slices.Contains(e[0].Flags, "synthetic") {
 			t.Errorf("flags %v", e[0].Flags)
 		}
+	})
+	// What no hook of an agent can carry out is refused at load.
+	t.Run("D-SUB-8", func(t *testing.T) {
+		c := newControl(t, nil)
+		o := options(t)
+		o.Revision = ahp.VersionDraft
+		for _, tt := range []struct {
+			sub  ahp.Subscription
+			want string
+		}{
+			{asks(ahp.FailClosed, "tool.*"), "hooks: net.acme.control: /subscriptions/0: fail-closed at tool.after: a hook of an agent holds nothing back there"},
+			{asks(ahp.FailClosed, ahp.ToolBefore, ahp.ToolAfter), "fail-closed at tool.after"},
+			{asks(ahp.FailClosed, ahp.ModelRequestBefore), "not covered with mode intercept"},
+		} {
+			o.Hooks = c.hooks(tt.sub)
+			if g, err := gateway.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v: %v, %v; want %q", tt.sub.Events, g, err, tt.want)
+			}
+		}
+		startDraft(t, o, c, asks(ahp.FailClosed, ahp.ToolBefore), asks(ahp.FailOpen, ahp.ToolAfter))
 	})
 }

@@ -84,6 +84,45 @@ func TestDraftRules(t *testing.T) {
 			}
 		})
 	})
+	// Startup instructions belong to session.start, the prompt to turn.start: an agent
+	// shows its hooks the prompt alone, and the other has a gap.
+	t.Run("D-SES-1", func(t *testing.T) {
+		prompts := 0
+		events(t, func(s *sample, e *ahp.Event) {
+			switch {
+			case e.Type == ahp.SessionStart && (len(e.Messages) != 0 || len(e.Gaps) != 1 || e.Gaps[0].Path != "items"):
+				t.Errorf("%s: messages %+v, gaps %+v", s.name, e.Messages, e.Gaps)
+			case e.Type == ahp.TurnStart:
+				prompts++
+				if len(e.Messages) != 1 || e.Messages[0].Role != ahp.RoleUser || *e.Messages[0].Parts[0].Text == "" {
+					t.Errorf("%s: messages %+v", s.name, e.Messages)
+				}
+			}
+		})
+		if prompts == 0 {
+			t.Error("no prompt")
+		}
+	})
+	// A resumed session keeps its id; one that was cleared or forked says that it came
+	// from another, whose id no agent tells.
+	t.Run("D-EVT-10", func(t *testing.T) {
+		for name, a := range adapters {
+			for source, from := range map[string]bool{"startup": false, "resume": false, "clear": true, "fork": true} {
+				p := `{"session_id":"s-1","hook_event_name":"SessionStart","source":"` + source + `"}`
+				d, err := a.decode(&native.Call{Payload: []byte(p)}, native.Options{Revision: ahp.VersionDraft})
+				if err != nil {
+					t.Fatal(err)
+				}
+				b := d.Event.Body.(*ahp.SessionStartBody)
+				if d.Event.Session.ID != "s-1" || b.Trigger != source || (b.ResumedFrom != nil) != from {
+					t.Errorf("%s, %s: session %q, %+v", name, source, d.Event.Session.ID, b)
+				}
+				if r := b.ResumedFrom; r != nil && (r.ID == "s-1" || r.Synthesized == nil || !*r.Synthesized) {
+					t.Errorf("%s, %s: from %+v", name, source, r)
+				}
+			}
+		}
+	})
 	t.Run("D-EVT-11", func(t *testing.T) {
 		ids := map[string]bool{}
 		for _, call := range []string{"toolu_1", "toolu_2"} {
