@@ -266,7 +266,7 @@ func (g *Gateway) settlementEntry(kind audit.Kind, agent string, r *settle.Recor
 		e.Flags = append(e.Flags, "shortened")
 	}
 	if g.opts.FactValues && j != nil && j.facts != nil {
-		e.Data = withFactValues(e.Data, j.facts)
+		e.Data = g.withFactValues(e.Data, j.facts)
 	}
 	return e
 }
@@ -274,10 +274,15 @@ func (g *Gateway) settlementEntry(kind audit.Kind, agent string, r *settle.Recor
 // maxFactValues bounds the facts in one record.
 const maxFactValues = 32
 
+// factValueTime bounds the look for secrets in them.
+const factValueTime = time.Second
+
 // withFactValues adds the facts to a record, one short line each, with what the
 // detector takes for secrets replaced. A record that would be too long goes without.
-func withFactValues(data []byte, f *facts.Facts) []byte {
-	list, more := policy.FactTexts(f, maxFactValues)
+func (g *Gateway) withFactValues(data []byte, f *facts.Facts) []byte {
+	ctx, cancel := context.WithTimeout(context.Background(), factValueTime)
+	defer cancel()
+	list, more := policy.FactTexts(ctx, f, maxFactValues, g.decider.set.Load().opts.Secrets)
 	b, err := json.Marshal(struct {
 		Values []policy.ExplainedFact `json:"factValues"`
 		More   int                    `json:"factValuesLeftOut,omitempty"`

@@ -312,16 +312,39 @@ func underline(text string, start, end int) (line, caret string) {
 }
 
 // FactTexts says in short lines what the facts are, at most limit of them, and how
-// many more there are. Nothing is quoted but values of facts, and what the secret
-// finder found is replaced: facts that were extracted without one may hold secrets.
-func FactTexts(f *facts.Facts, limit int) (list []ExplainedFact, more int) {
+// many more there are. Nothing is quoted but values of facts. What the secret finder
+// found in the input is replaced, and what find finds in the lines: a value that the
+// input spells in pieces is whole in a fact. Without a finder facts may hold secrets.
+// When it fails there are no lines.
+func FactTexts(ctx context.Context, f *facts.Facts, limit int, find facts.SecretFinder) (list []ExplainedFact, more int) {
 	all := explainFacts(f)
 	list = all[:min(len(all), limit)]
 	for i := range list {
 		x := &list[i]
+		if find != nil {
+			found, err := find(ctx, x.Text)
+			if err != nil {
+				return nil, len(all)
+			}
+			x.Text = starred(x.Text, found)
+		}
 		x.Text, x.Source, x.Caret = Escape(x.Text, 200), "", ""
 	}
 	return list, len(all) - len(list)
+}
+
+// starred replaces what was found in text.
+func starred(text string, found []facts.SecretMatch) string {
+	if len(found) == 0 {
+		return text
+	}
+	b := []byte(text)
+	for _, m := range found {
+		for i := max(m.Start, 0); i < min(m.End, len(b)); i++ {
+			b[i] = '*'
+		}
+	}
+	return string(b)
 }
 
 func explainFacts(f *facts.Facts) []ExplainedFact {
