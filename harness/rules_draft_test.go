@@ -13,7 +13,7 @@ import (
 // TestDraftRules runs one subtest for each rule of AHP draft that shows on a harness.
 func TestDraftRules(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range slices.Concat(viewRules, draftChainRules, tellRules, ownRules, draftRegRules, followRules, carrierRules, hostRules, lifeRules) {
+	for _, r := range slices.Concat(viewRules, draftChainRules, tellRules, ownRules, draftRegRules, followRules, carrierRules, hostRules, lifeRules, meaningRules) {
 		if seen[r.id] {
 			t.Errorf("%s stands there twice", r.id)
 		}
