@@ -74,6 +74,10 @@ func secretPath(abs string) bool {
 	if strings.HasPrefix(base, "secring.") {
 		return true
 	}
+	switch l := strings.ToLower(abs); path.Base(l) {
+	case "cookies", "login data", "cookies.sqlite", "logins.json", "key4.db": // of browsers
+		return strings.Contains(l, "chrom") || strings.Contains(l, "firefox") || strings.Contains(l, "mozilla") || strings.Contains(l, "brave") || strings.Contains(l, "edge")
+	}
 	for _, s := range [...]string{".example", ".sample", ".template", ".dist", ".tmpl", ".tpl", ".pub", ".md", ".schema", ".defaults", ".j2", "-example", "_example", "-sample", ".gpg", ".age", ".enc", ".vault", ".sops", ".d.ts", "-template", ".tftpl", ".sha256", ".test.ts"} {
 		if strings.HasSuffix(base, s) {
 			// An encrypted file is no secret value, a sample neither.
@@ -374,6 +378,12 @@ func literalSecret(text string) (Span, bool) {
 				}
 				continue
 			}
+			if key := i > 0 && tokenChar(text[i-1]); key && quoteNext(text[i+1:]) && objectKey(text, i) {
+				if end, ok := namedSecret(text, i, i+1); ok {
+					return Span{Start: i, End: end}, true
+				}
+				continue
+			}
 			if i > 0 && (text[i-1] == '"' || text[i-1] == '\'') {
 				if end, ok := namedSecret(text, i-1, i+1); ok {
 					return Span{Start: i, End: end}, true
@@ -386,6 +396,22 @@ func literalSecret(text string) (Span, bool) {
 		}
 	}
 	return Span{}, false
+}
+
+// quoteNext reports whether a quote comes next, behind one blank at most.
+func quoteNext(s string) bool {
+	s = strings.TrimPrefix(s, " ")
+	return s != "" && (s[0] == '"' || s[0] == '\'')
+}
+
+// objectKey reports whether the word that ends at sep is a key of an object literal: a
+// brace, a comma or a blank stands in front of it.
+func objectKey(text string, sep int) bool {
+	i := sep
+	for i > 0 && tokenChar(text[i-1]) {
+		i--
+	}
+	return i > 0 && strings.IndexByte("{, \t\n", text[i-1]) >= 0
 }
 
 // varied reports whether a token is more than a placeholder.

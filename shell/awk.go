@@ -82,6 +82,8 @@ func (x *inv) awk() value {
 					v.s += literalKeep(known)
 				} else if f.hasIn && x.in.known() && t.s == "$" && toks[i].s == "0" {
 					v.s += strings.TrimSpace(x.in.s)
+				} else if n, err := strconv.Atoi(toks[i].s); err == nil && f.hasIn && x.in.known() && t.s == "$" && n > 0 && n <= len(strings.Fields(x.in.s)) && p.flag("-F") == nil && !strings.Contains(strings.TrimSpace(x.in.s), "\n") {
+					v.s += literalKeep(strings.Fields(x.in.s)[n-1])
 				} else {
 					v.s += unknownText
 				}

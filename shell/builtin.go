@@ -9,8 +9,10 @@ import (
 // than a map: it costs nothing at start-up.
 func handler(name string) func(*inv) value {
 	switch name {
-	case ":", "true", "false", "shopt", "umask", "ulimit", "hash", "type", "bind", "complete", "compgen", "jobs", "fg", "bg", "disown", "wait", "times", "logout", "suspend", "dirs", "enable", "help", "history", "fc", "caller", "setopt", "unsetopt", "autoload", "zmodload", "zstyle", "getopts":
+	case ":", "true", "false", "shopt", "ulimit", "hash", "type", "bind", "complete", "compgen", "jobs", "fg", "bg", "disown", "wait", "times", "logout", "suspend", "dirs", "enable", "help", "history", "fc", "caller", "setopt", "unsetopt", "autoload", "zmodload", "zstyle", "getopts":
 		return nop
+	case "umask":
+		return (*inv).umask
 	case "exit", "return":
 		return (*inv).exit
 	case "cd", "chdir", "pushd":
@@ -106,6 +108,16 @@ func handler(name string) func(*inv) value {
 }
 
 func nop(x *inv) value { return value{} }
+
+// umask with nothing masked makes all that is made later writable for everyone.
+func (x *inv) umask() value {
+	for _, a := range x.args[1:] {
+		if a.s != "" && strings.Trim(a.s, "0") == "" {
+			x.f.emit(Action{Kind: FileMode, Path: x.f.resolve(lit(".")), Mode: "777", Span: x.span, Command: x.cmd + 1})
+		}
+	}
+	return value{}
+}
 
 func (x *inv) mkfs() value {
 	x.p = specFor("mkfs").parse(x.f.m.s, x.args[1:])

@@ -23,7 +23,7 @@ var callsText string
 // callEffects are the effects that calls.txt may name.
 var callEffects = map[string]bool{
 	"read": true, "write": true, "open": true, "delete": true, "deltree": true, "rmopt": true, "mode": true, "owner": true,
-	"move": true, "copy": true, "link": true, "sh": true, "argv": true, "spawn": true, "code": true, "fetch": true, "post": true,
+	"move": true, "copy": true, "link": true, "sh": true, "argv": true, "spawn": true, "code": true, "fetch": true, "httpdelete": true, "post": true,
 	"connect": true, "listen": true, "kill": true, "print": true, "send": true, "shell": true, "dup": true, "fork": true, "mkdir": true, "chdir": true, "exit": true, "copyin": true, "elevate": true, "publish": true, "wipe": true, "sql": true, "dropdb": true, "infra": true, "reveal": true, "upload": true, "sdkdelete": true, "forced": true, "emptyonly": true, "readfd": true,
 }
 
@@ -184,6 +184,9 @@ func (x *inv) inline(prog string, code value) value {
 	}
 	if (c.connected || c.listened) && c.shelled {
 		f.emit(Action{Kind: NetShell, Span: x.span, Command: x.cmd + 1})
+	}
+	if lang == "js" && evalsReply(c.toks) {
+		f.emit(Action{Kind: NetRun, Span: x.span, Command: x.cmd + 1})
 	}
 	if growsForEver(c.toks) {
 		f.emit(Action{Kind: Exhaust, Detail: "memory without bound", Span: x.span, Command: x.cmd + 1})

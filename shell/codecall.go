@@ -292,7 +292,7 @@ func (c *coder) effect(r callRule, v cval, recv *cval, args []cval) cval {
 		} else if code.t&(tNet|tPeer|tDecoded) == 0 && !c.connected {
 			f.m.undecided(CodeInline, "", true, x.cmd, x.span)
 		}
-	case "fetch":
+	case "fetch", "httpdelete":
 		u := c.file(target)
 		if target.keys != nil {
 			if k, ok := keyword(args, "url", "hostname", "host"); ok {
@@ -301,6 +301,11 @@ func (c *coder) effect(r callRule, v cval, recv *cval, args []cval) cval {
 		}
 		x.fetch(u)
 		c.upload(u, args)
+		if r.effect == "httpdelete" {
+			x.forgeCall("DELETE", u.s, "", false)
+		} else if k, ok := keyword(args, "method"); ok && k.ok {
+			x.forgeCall(strings.ToUpper(k.v.s), u.s, "", false)
+		}
 		res.v.t |= tNet
 		if loopback(hostOf(u.s)) && strings.Contains(u.s, "://") {
 			res.v.t &^= tNet

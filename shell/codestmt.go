@@ -25,6 +25,9 @@ func growsForEver(toks []token) bool {
 					endless = true
 				}
 			}
+		case "for":
+			// for (;;)
+			endless = endless || i+3 < len(toks) && toks[i+1].s == "(" && toks[i+2].s == ";" && toks[i+3].s == ";"
 		case "append", "push", "extend", "concat", "unshift", "alloc", "bytearray", "malloc":
 			grows = true
 		case "break", "return", "exit", "quit", "sleep", "input", "raw_input", "gets", "recv", "read", "readline", "readlines", "accept", "wait", "await", "poll", "select", "get", "next", "last", "die", "raise", "throw", "process", "yield":
@@ -32,6 +35,26 @@ func growsForEver(toks []token) bool {
 		}
 	}
 	return endless && grows
+}
+
+// evalsReply reports whether what a request answers is handed to eval by name:
+// fetch(…).then(eval).
+func evalsReply(toks []token) bool {
+	asks := false
+	for i, t := range toks {
+		if t.kind != tokIdent {
+			continue
+		}
+		switch t.s {
+		case "fetch", "get", "request", "axios", "got":
+			asks = true
+		case "then":
+			if asks && i+3 < len(toks) && toks[i+1].s == "(" && (toks[i+2].s == "eval" || toks[i+2].s == "Function") && toks[i+3].s == ")" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // program reads all statements; what it cannot read it steps over.

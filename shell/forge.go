@@ -11,6 +11,9 @@ func (x *inv) forgeCall(method, url, body string, hasData bool) {
 	if method == "DELETE" && strings.Contains(url, ":9200/") {
 		f.emit(Action{Kind: DataDestroy, Name: "an index", URL: plain(url), Span: x.span, Command: at})
 	}
+	if strings.Contains(url, "/_delete_by_query") && strings.Contains(body, "match_all") {
+		f.emit(Action{Kind: DataDestroy, Name: "an index", URL: plain(url), Span: x.span, Command: at})
+	}
 	_, after, ok := strings.Cut(url, "/repos/")
 	rest := ""
 	if ok {

@@ -104,6 +104,12 @@ func (x *inv) git() value {
 				x.undecidedOperand(v, OptionUnknown) // with a + or : in front it forces or deletes
 			}
 		}
+		if len(p.pos) > 0 && remoteURL(p.pos[0].s) {
+			forced := slices.ContainsFunc(m.res.Actions, func(a Action) bool { return a.Kind == PushForce && a.Command == x.cmd })
+			if !forced { // the more specific hazard says it
+				f.emit(Action{Kind: NetUpload, Host: plain(hostOf(p.pos[0].s)), Name: "a remote that is not configured", Span: x.span, Command: at, Dry: x.dry})
+			}
+		}
 		if len(p.pos) > 0 && m.gitRemotes[p.pos[0].s] || m.gitRemotes["*"] && len(p.pos) == 0 {
 			f.emit(Action{Kind: NetUpload, Name: p.pos[0].s, Span: x.span, Command: at, Dry: x.dry})
 		}
@@ -213,6 +219,19 @@ func gitExternal(name string) bool {
 		return true
 	}
 	return false
+}
+
+// remoteURL reports whether a remote is given by its address instead of by the name
+// that the configuration has for it.
+func remoteURL(s string) bool {
+	if !clean(s) {
+		return false
+	}
+	if scheme, _, ok := strings.Cut(s, "://"); ok {
+		return scheme != "file" && !loopback(hostOf(s))
+	}
+	user, rest, ok := strings.Cut(s, "@")
+	return ok && user != "" && strings.Contains(rest, ":") && !loopback(hostOf(s))
 }
 
 // fromDiff reports whether the input is what git diff says of the work tree.

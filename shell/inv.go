@@ -96,6 +96,14 @@ func (x *inv) dispatch() value {
 			f.emit(Action{Kind: EnvSet, Name: e.Name, Detail: e.Value.Value, Span: x.span, Command: x.cmd + 1})
 		}
 	}
+	switch x.name {
+	case "claude", "codex", "gemini", "cursor-agent", "opencode", "qwen", "copilot":
+		for i := range x.env {
+			if x.env[i].Name == "HOME" || x.env[i].Name == "XDG_CONFIG_HOME" {
+				f.emit(Action{Kind: AgentStart, Detail: "an agent with the settings of another folder", Span: x.span, Command: x.cmd + 1})
+			}
+		}
+	}
 	x.envPrograms()
 	x.envPeers()
 	x.in = f.in

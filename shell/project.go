@@ -94,6 +94,9 @@ func (x *inv) project() value {
 		n := 0
 		for _, v := range p.pos {
 			if isAssign(v.s) {
+				if k, dir, _ := strings.Cut(v.s, "="); (k == "PREFIX" || k == "prefix" || k == "DESTDIR") && x.hasArg("install") {
+					x.writes(v.with(expandTilde(f, dir)), value{s: unknownText, t: tFile})
+				}
 				continue
 			}
 			n++
@@ -243,6 +246,10 @@ func (x *inv) project() value {
 					x.ownBinary([]value{b.val})
 				}
 				x.ownBinary(p.pos)
+			case sub == "new" || sub == "init":
+				for _, v := range p.pos {
+					x.writes(v, value{s: unknownText, t: tFile})
+				}
 			case sub == "" && len(p.pos) > 1:
 				x.ownBinary(p.pos) // xtask and other aliases of the project
 			}
@@ -256,6 +263,9 @@ func (x *inv) project() value {
 	case "cmake":
 		if len(x.args) > 2 && x.args[1].s == "-E" {
 			x.cmakeTool(x.args[2:])
+		}
+		if fl := p.flag("--prefix"); fl != nil && x.hasArg("--install") {
+			x.writes(fl.val, value{s: unknownText, t: tFile})
 		}
 	case "flask":
 		if len(p.sub) == 0 && len(p.pos) > 0 && (p.pos[0].s != "db" || len(p.pos) < 2) {
@@ -280,6 +290,8 @@ func (x *inv) project() value {
 			}
 			if mod == "shell" || mod == "command" || mod == "raw" || mod == "script" {
 				f.run(fl.val, ViaRemote, nil)
+			} else if (mod == "service" || mod == "systemd" || mod == "systemd_service" || mod == "win_service") && !x.dry && (strings.Contains(fl.val.s, "state=stopped") || strings.Contains(fl.val.s, "enabled=no") || strings.Contains(fl.val.s, "enabled=false")) {
+				f.emit(Action{Kind: ServiceStop, Name: "on the hosts of " + plain(joinValues(p.pos, " ").s), Span: x.span, Command: x.cmd + 1})
 			} else if mod == "file" && strings.Contains(fl.val.s, "state=absent") {
 				for kv := range strings.FieldsSeq(fl.val.s) {
 					if pth, ok := strings.CutPrefix(kv, "path="); ok {
@@ -287,6 +299,9 @@ func (x *inv) project() value {
 					}
 				}
 			}
+		}
+		if mf := p.flag("-m"); mf != nil && !x.dry && baseName(strings.ReplaceAll(mf.val.s, ".", "/")) == "reboot" {
+			f.emit(Action{Kind: MachineStop, Span: x.span, Command: x.cmd + 1})
 		}
 		if p.given("-b") {
 			f.emit(Action{Kind: PrivElevate, Name: "become", Span: x.span, Command: x.cmd + 1})
@@ -622,6 +637,8 @@ func (x *inv) runPackage(pos []value) {
 		bare = "typeorm"
 	case "@changesets/cli":
 		bare = "changeset"
+	case "fkill-cli":
+		bare = "fkill"
 	case "@anthropic-ai/claude-code":
 		bare = "claude"
 	case "@openai/codex":

@@ -66,6 +66,9 @@ func (x *inv) database() value {
 			pth := f.resolve(pos[0])
 			if pth.Place == PlaceOutside {
 				f.readFile(pos[0], x.cmd, false)
+				if !p.given("-readonly") && changesSQL(pos[1:]) {
+					x.writes(pos[0], value{s: unknownText, t: tFile})
+				}
 			}
 		}
 		for _, v := range pos[min(1, len(pos)):] {
@@ -172,6 +175,22 @@ func (x *inv) sqlite(v value) {
 		}
 	}
 	x.sql(v)
+}
+
+// changesSQL reports whether the first word of a statement is one that changes a
+// database.
+func changesSQL(stmts []value) bool {
+	for _, v := range stmts {
+		for s := range strings.SplitSeq(v.s, ";") {
+			if w := strings.Fields(s); len(w) > 0 {
+				switch strings.ToUpper(w[0]) {
+				case "INSERT", "UPDATE", "DELETE", "REPLACE", "CREATE", "DROP", "ALTER", "VACUUM":
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // fromFile reports whether a program's input is the content of a file that the text

@@ -120,6 +120,9 @@ func (x *inv) later() value {
 			return value{s: unknownText, t: tCmd}
 		}
 		f.emit(Action{Kind: Persist, Name: "crontab", Span: x.span, Command: at})
+		if f.hasIn && x.in.s != "" && x.in.known() {
+			x.crontabText(x.in)
+		}
 		return value{}
 	}
 	if p.given("-l", "-c", "-V") || p.given("-r", "-d") {
@@ -132,11 +135,51 @@ func (x *inv) later() value {
 	return value{}
 }
 
+// crontabText judges the commands of a table for cron.
+func (x *inv) crontabText(text value) {
+	lines := 0
+	for l := range strings.Lines(text.s) {
+		l = strings.TrimSpace(l)
+		if l == "" || l[0] == '#' {
+			continue
+		}
+		if lines++; lines > 256 {
+			x.f.m.breach("nodes", x.span)
+			return
+		}
+		fields := 5
+		if l[0] == '@' {
+			fields = 1
+		}
+		for range fields {
+			i := strings.IndexAny(l, " \t")
+			if i < 0 {
+				l = ""
+				break
+			}
+			l = strings.TrimLeft(l[i:], " \t")
+		}
+		if l != "" {
+			x.f.run(text.with(l), ViaLater, func(g *frame) { g.in, g.hasIn = value{}, false })
+		}
+	}
+}
+
 // system is systemctl and other programs that rule services, and whatever the
 // table says of it alone.
 func (x *inv) system() value {
 	if x.spec == nil {
 		return x.unknownProgram()
 	}
-	return x.runSpec()
+	first := len(x.f.m.res.Actions)
+	out := x.runSpec()
+	if x.name == "loginctl" {
+		// All processes of a user or a session end.
+		for i := first; i < len(x.f.m.res.Actions); i++ {
+			if a := &x.f.m.res.Actions[i]; a.Kind == ProcKill {
+				a.Broad = true
+			}
+		}
+	}
+	return out
 }
