@@ -60,6 +60,7 @@ var meaningRules = []draftRule{
 		} {
 			var k cast
 			p := k.add("net.acme.watch", &peer{}, watches("session.*"))
+			k.add("net.acme.ask", says("[]"), asks(ahp.FailOpen, ahp.SessionStart))
 			h := k.open(t, nil)
 			ev := everyEvent(t, ahp.SessionStart)
 			ev.Session.ID = "s-1"
