@@ -3,6 +3,7 @@ package settle_test
 import (
 	"fmt"
 	"reflect"
+	"runtime"
 	"testing"
 
 	"github.com/holdpoint/holdpoint/ahp"
@@ -187,4 +188,35 @@ func state(t testing.TB, b settle.Boundary, want settle.State, perm ahp.Permissi
 		t.Errorf("%s with permission %s, want %s with %s", s.State, s.Permission, want, perm)
 	}
 	return s
+}
+
+// What one response says many times over costs memory as its length does.
+func TestManyEffectsGrowLikeAList(t *testing.T) {
+	const n = 20_000
+	many := func(e ahp.Effect) []ahp.Effect {
+		list := make([]ahp.Effect, n)
+		for i := range list {
+			list[i] = e
+		}
+		return list
+	}
+	for _, effects := range [][]ahp.Effect{
+		many(&ahp.Notify{Text: "x"}), many(&ahp.Deny{Reason: "x"}), many(&ahp.Inject{DeliverAt: ahp.DeliverNow, Messages: []ahp.Message{}}),
+	} {
+		b := settle.Open(boundary(ahp.ToolBefore), everything(ahp.ToolBefore, 0), settle.BoundaryOptions{})
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		next, v := b.Apply(settle.Step{Backend: "a", Effects: effects})
+		runtime.ReadMemStats(&after)
+		if v.Failure != nil || len(v.Effects) == 0 {
+			t.Fatal(v.Failure)
+		}
+		if got := after.TotalAlloc - before.TotalAlloc; got > n*200 {
+			t.Errorf("%s: %d bytes for %d effects", v.Effects[0], got, n)
+		}
+		// And the state before is left alone.
+		if s := b.Settlement(); s.State != settle.Proceed || len(s.Messages)+len(s.Injections) > 0 || next.Settlement().State == "" {
+			t.Errorf("%s: before %+v", v.Effects[0], s.State)
+		}
+	}
 }

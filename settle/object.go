@@ -17,7 +17,10 @@ var (
 // stand: a shallow merge needs no more, and what it does not touch keeps its bytes.
 type object struct {
 	members []member
-	index   map[string]int // by name; nil while there are few
+	// Of many members, made when first needed: the first of each name, and the names
+	// that stand twice.
+	index map[string]int
+	twice map[string]struct{}
 }
 
 type member struct {
@@ -70,16 +73,10 @@ func cutObject(text []byte) (object, error) {
 	return o, nil
 }
 
-// unique reports whether no name stands twice, and makes the index on its way.
+// unique reports whether no name stands twice.
 func (o *object) unique() bool {
-	if len(o.members) > few {
-		if o.index == nil {
-			o.index = make(map[string]int, len(o.members))
-			for i := range o.members {
-				o.index[string(o.members[i].name)] = i
-			}
-		}
-		return len(o.index) == len(o.members)
+	if o.indexed() {
+		return len(o.twice) == 0
 	}
 	for i := range o.members {
 		if o.from(i+1, o.members[i].name) >= 0 {
@@ -89,6 +86,32 @@ func (o *object) unique() bool {
 	return true
 }
 
+// indexed makes the index where there are many members, and reports whether there is
+// one: looking through all of them for each name would take as long as whoever sends
+// them likes.
+func (o *object) indexed() bool {
+	if o.index == nil && len(o.members) > few {
+		o.index = make(map[string]int, len(o.members))
+		for i := range o.members {
+			o.note(i)
+		}
+	}
+	return o.index != nil
+}
+
+// note puts the i-th member into the index.
+func (o *object) note(i int) {
+	name := string(o.members[i].name)
+	if _, ok := o.index[name]; !ok {
+		o.index[name] = i
+		return
+	}
+	if o.twice == nil {
+		o.twice = map[string]struct{}{}
+	}
+	o.twice[name] = struct{}{}
+}
+
 // clone returns a copy with members of its own, and without an index.
 func (o *object) clone() object {
 	return object{members: append(make([]member, 0, len(o.members)+4), o.members...)}
@@ -96,7 +119,7 @@ func (o *object) clone() object {
 
 // find returns the position of the member called name, or -1.
 func (o *object) find(name []byte) int {
-	if o.index != nil {
+	if o.indexed() {
 		if i, ok := o.index[string(name)]; ok {
 			return i
 		}
@@ -130,20 +153,20 @@ func (o *object) set(m member) bool {
 	if i < 0 {
 		o.members = append(o.members, m)
 		if o.index != nil {
-			o.index[string(m.name)] = len(o.members) - 1
+			o.note(len(o.members) - 1)
 		}
 		return true
 	}
 	o.members[i].val = m.val
-	return o.index != nil || o.from(i+1, m.name) < 0
+	if o.index != nil {
+		_, twice := o.twice[string(m.name)]
+		return !twice
+	}
+	return o.from(i+1, m.name) < 0
 }
 
 // merge takes the members of v: a value is taken whole, and null is one (D-TGT-1).
 func (o *object) merge(v *object) bool {
-	// A few names are looked for one by one, many through an index.
-	if len(v.members) > few && !o.unique() {
-		return false
-	}
 	for i := range v.members {
 		if !o.set(v.members[i]) {
 			return false
@@ -161,7 +184,7 @@ func (o *object) equal(p *object, depth int) bool {
 	for i := range o.members {
 		m, j := &o.members[i], i
 		if !bytes.Equal(m.name, p.members[i].name) {
-			if p.index == nil && !p.unique() {
+			if !p.unique() {
 				return false
 			}
 			if j = p.find(m.name); j < 0 {

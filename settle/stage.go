@@ -33,6 +33,9 @@ func (a *accepted) stage(s *Step) (*accepted, *ahp.Failure) {
 		view = a.ev
 	}
 	next := *a
+	// Cut once, so that what is appended leaves a alone, and grows like any list.
+	next.denies, next.injections = slices.Clip(a.denies), slices.Clip(a.injections)
+	next.messages, next.instructions = slices.Clip(a.messages), slices.Clip(a.instructions)
 	ended, f := next.values(a, view, s) // steps 5 to 7
 	if f != nil {
 		return nil, f
@@ -139,7 +142,7 @@ func (a *accepted) values(before *accepted, view *ahp.Event, s *Step) (ended boo
 		var err error
 		switch e := e.(type) {
 		case *ahp.Deny:
-			a.denies = append(slices.Clip(a.denies), e)
+			a.denies = append(a.denies, e)
 		case *ahp.Modify:
 			if at, err = c.modify(e); err == nil && t.kind == "" {
 				err = t.open(before.ev, view, e.Target.At(before.ev.Type))
@@ -153,10 +156,10 @@ func (a *accepted) values(before *accepted, view *ahp.Event, s *Step) (ended boo
 			}
 		case *ahp.Inject:
 			if at, err = c.inject(e); err == nil {
-				a.injections = append(slices.Clip(a.injections), e)
+				a.injections = append(a.injections, e)
 			}
 		case *ahp.Notify:
-			a.messages = append(slices.Clip(a.messages), e.Text)
+			a.messages = append(a.messages, e.Text)
 		case *ahp.Stop:
 			if !ended && a.stop == "" {
 				a.stop = e.Reason
@@ -164,7 +167,7 @@ func (a *accepted) values(before *accepted, view *ahp.Event, s *Step) (ended boo
 			ended = true
 		case *ahp.Continue:
 			if e.Instruction != "" {
-				a.instructions = append(slices.Clip(a.instructions), e.Instruction)
+				a.instructions = append(a.instructions, e.Instruction)
 			}
 		case *ahp.Allow, *ahp.Ask: // combined later
 		}
