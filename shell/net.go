@@ -148,7 +148,7 @@ func (x *inv) http() value {
 		}
 		// A URL that comes from a list as a whole says nothing of what is sent to it.
 		listed := u.s[0] == markUnknown && !u.has(tEnv)
-		if !listed && u.t&tNames == 0 && !m.publicData(u) {
+		if !listed && u.t&tNames == 0 && !x.publicData(u) {
 			switch {
 			case u.t&(tFile|tEnv) != 0, u.has(tCmd) && u.has(tSubst) && (strings.ContainsAny(u.s, "?") || x.tellsOwner(u)):
 				sends = true
@@ -258,10 +258,21 @@ func (x *inv) tellsOwner(word value) bool {
 }
 
 // publicData reports whether a value comes from files alone that say which version
-// of what this is.
-func (m *machine) publicData(v value) bool {
+// of what this is: from a file that holds the version, or picked out of a manifest.
+// A whole manifest, or anything that was encoded first, is data that is sent.
+func (x *inv) publicData(v value) bool {
+	m := x.f.m
 	if len(v.src) == 0 || v.has(tEnv) {
 		return false
+	}
+	picked := false
+	for i := range x.cmd {
+		switch m.res.Commands[i].Program {
+		case "jq", "yq", "grep", "sed", "awk", "cut", "node", "toml":
+			picked = true
+		case "base64", "base32", "xxd", "od", "hexdump", "gzip", "tar", "openssl", "zip", "xz", "zstd", "tr", "rev":
+			return false
+		}
 	}
 	for _, i := range v.src {
 		a := &m.res.Actions[i]
@@ -269,7 +280,11 @@ func (m *machine) publicData(v value) bool {
 			return false
 		}
 		switch strings.ToLower(baseName(a.Path.Abs)) {
-		case "version", "version.txt", "package.json", "cargo.toml", "go.mod", "pyproject.toml", "composer.json", "chart.yaml", "pom.xml", ".nvmrc", ".node-version", ".python-version", ".ruby-version", ".tool-versions", "mix.exs", "build.gradle", "setup.cfg", "lerna.json", "manifest.json", ".terraform-version":
+		case "version", "version.txt", ".nvmrc", ".node-version", ".python-version", ".ruby-version", ".terraform-version":
+		case "package.json", "cargo.toml", "go.mod", "pyproject.toml", "composer.json", "chart.yaml", "pom.xml", "mix.exs", "build.gradle", "setup.cfg", "lerna.json", "manifest.json", ".tool-versions":
+			if !picked {
+				return false
+			}
 		default:
 			return false
 		}
