@@ -79,7 +79,7 @@ func (x *inv) git() value {
 		}
 		out.t |= tNames
 	case "ls-files":
-		if len(p.pos) == 0 && !p.given("-o", "-d", "-i", "-u", "-m", "-s", "-z_", "--stage") {
+		if len(p.pos) == 0 && !p.given("-o", "-d", "-i", "-u", "-m", "-s", "--stage") {
 			out.s = string([]byte{markStar}) // all that is tracked
 		}
 	case "describe", "symbolic-ref", "rev-list", "branch":

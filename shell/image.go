@@ -36,15 +36,13 @@ func (m *machine) imageTool(image string) string {
 // that the image starts.
 func (x *inv) image(image value, args []value, g *frame) value {
 	m := x.f.m
-	if len(args) > 0 && !m.commandLike(args[0].s) || len(args) > 0 && args[0].s == "version" {
+	if len(args) > 0 && !m.commandLike(args[0].s) {
 		if tool := m.imageTool(image.s); tool != "" {
 			return x.inContainer(image.s, append([]value{lit(tool)}, args...), g)
 		}
 		if args[0].known() && strings.IndexByte(args[0].s, '/') < 0 && riskyTarget(args[0].s) {
 			m.undecided(TargetOpaque, "an image: "+plain(args[0].s), true, x.cmd, x.span)
 		}
-	} else if len(args) > 0 && m.imageTool(image.s) != "" && !m.commandLike(args[0].s) {
-		return unknownVal(tCmd)
 	}
 	return x.inContainer(image.s, args, g)
 }
