@@ -102,7 +102,7 @@ func (o *overlays) of(ctx context.Context, root string) (*policy.Set, error) {
 	o.mu.Unlock()
 
 	rep := OverlayReport{Root: root}
-	e.set, rep.Err = o.set.WithOverlay(OverlayFile, file.data)
+	e.set, rep.Err = o.join(file.data)
 	if rep.Err != nil {
 		e.err = errOverlayBroken
 	} else {
@@ -114,6 +114,20 @@ func (o *overlays) of(ctx context.Context, root string) (*policy.Set, error) {
 	}
 	return e.set, e.err
 }
+
+// join adds the text of an overlay to the policy. Whatever a repository writes, its
+// worst is to be left out.
+func (o *overlays) join(data []byte) (set *policy.Set, err error) {
+	defer func() {
+		if recover() != nil {
+			set, err = nil, errOverlayPanic
+		}
+	}()
+	return o.set.WithOverlay(OverlayFile, data)
+}
+
+// errOverlayPanic is in the log only.
+var errOverlayPanic = errors.New("the overlay could not be read for a fault of this program")
 
 // known returns the identity of the file that was read for a root.
 func (o *overlays) known(root string) fileID {
@@ -283,7 +297,12 @@ func (now *inForce) tighten(ctx context.Context, ev *ahp.Event, o facts.Options,
 }
 
 // hear decides by the policy with an overlay.
-func (now *inForce) hear(ctx context.Context, set *policy.Set, ev *ahp.Event, o facts.Options, dec policy.Decision, f *facts.Facts, failed error) (policy.Decision, error) {
+func (now *inForce) hear(ctx context.Context, set *policy.Set, ev *ahp.Event, o facts.Options, dec policy.Decision, f *facts.Facts, failed error) (_ policy.Decision, err error) {
+	defer func() {
+		if recover() != nil { // what the policy said stays
+			err = errOverlayRule
+		}
+	}()
 	if failed == nil && len(dec.Changes) == 0 && now.set.SameFacts(set) {
 		with, err := set.Decide(ctx, f)
 		if !errors.Is(err, policy.ErrRewritten) {

@@ -126,7 +126,14 @@ func TestProjectOverlayThroughTheRealPath(t *testing.T) {
 // A broken overlay is left out with a flag and one line in the log, which says
 // nothing of what is in the file.
 func TestBrokenProjectOverlay(t *testing.T) {
-	root := project(t, "version: 1\nrules: "+canary+"\n")
+	t.Run("a text", func(t *testing.T) { brokenOverlay(t, "version: 1\nrules: "+canary+"\n") })
+	t.Run("more faults than are kept", func(t *testing.T) {
+		brokenOverlay(t, "version: 1\nrules:\n"+strings.Repeat("- {name: "+canary+", when: true}\n", 900))
+	})
+}
+
+func brokenOverlay(t *testing.T, text string) {
+	root := project(t, text)
 	o := options(t)
 	o.Policy.Disk, o.Policy.ProjectOverlays = true, true
 	r := start(t, o)

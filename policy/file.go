@@ -211,7 +211,7 @@ func (f *file) parseRules(n *yaml.Node, ptr string) {
 func (f *file) parseRule(n *yaml.Node, ptr string) *ruleNode {
 	d := f.doc
 	r := &ruleNode{at: n, ptr: ptr, rule: Rule{Enabled: true, Severity: SeverityMedium}}
-	before := len(d.problems)
+	before := d.faults
 	var effect *yaml.Node
 	var said []place // keys that only some effects have
 	var on place
@@ -286,7 +286,7 @@ func (f *file) parseRule(n *yaml.Node, ptr string) *ruleNode {
 			}
 		}
 	}
-	if len(d.problems) > before {
+	if d.faults > before {
 		// A rule whose condition can be read is still checked, so that one look
 		// shows everything.
 		if r.rule.Name == "" || r.when == nil {

@@ -304,7 +304,7 @@ func chosenPacks(files []*file, o Options) []*file {
 		}
 		for _, f := range packFiles(ref.name) {
 			c := *f
-			c.doc = &document{file: f.doc.file, lines: f.doc.lines, problems: slices.Clone(f.doc.problems)}
+			c.doc = &document{file: f.doc.file, lines: f.doc.lines, problems: slices.Clone(f.doc.problems), faults: f.doc.faults}
 			if ref.mode == ModeShadow {
 				c.rules = nil
 				for _, r := range f.rules {
@@ -364,11 +364,11 @@ func (f *file) expressionError(n *yaml.Node, ptr, text string, err error) {
 	for _, p := range ce.Problems {
 		line, col, exact := d.inScalar(n, p.Line, p.Column)
 		d.failAt(line, col, ptr, "%s", p.Message)
-		if exact || len(d.problems) == 0 {
+		if exact {
 			continue
 		}
 		if lines := strings.Split(text, "\n"); p.Line <= len(lines) {
-			d.problems[len(d.problems)-1].Snippet = snippet(lines[p.Line-1], p.Column)
+			d.show(lines[p.Line-1], p.Column)
 		}
 	}
 }

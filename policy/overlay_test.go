@@ -100,6 +100,37 @@ func TestOverlaysThatAreRefused(t *testing.T) {
 	}
 }
 
+// However many faults a file has, the rules behind the last one that is kept are
+// faulty, too, and not rules.
+func TestFaultsBeyondThoseThatAreKept(t *testing.T) {
+	user := load(t, folder(t, "u.yaml", overlaid), policy.Options{Overlayable: true})
+	rules := "version: 1\nrules:\n" + strings.Repeat("- {name: x, when: true}\n", 900)
+	for name, text := range map[string]string{
+		"rules":    rules,
+		"text":     strings.ReplaceAll(rules, "when: true", "when: 'true', effect: message, textFrom: 1"),
+		"programs": "version: 1\nprograms: |\n" + strings.Repeat("  nonsense\n", 900),
+		"both":     rules + "programs: |\n" + strings.Repeat("  nonsense\n", 300),
+	} {
+		_, err := user.WithOverlay("o", []byte(text))
+		if err == nil {
+			t.Fatalf("%s: no error", name)
+		}
+		found := policy.LintOverlay("o", []byte(text), policy.Options{Engine: engine()})
+		if len(found) == 0 || len(found) > 400 {
+			t.Errorf("%s: %d faults", name, len(found))
+		}
+		for _, p := range found { // each is shown with its own line
+			if name == "rules" && p.Line > 2 && !strings.HasPrefix(p.Snippet, "- {name: x") {
+				t.Fatalf("%s: line %d is shown as %q", name, p.Line, p.Snippet)
+			}
+		}
+	}
+	_, err := policy.Parse("o", []byte(strings.ReplaceAll(rules, "when: true}", "when: true, effect: deny, reason: r}")), policy.Options{Engine: engine()})
+	if err == nil {
+		t.Error("no error of the user's own file")
+	}
+}
+
 // Whatever an overlay says, nothing that the policy refuses, asks or flags is lost.
 func TestStricterLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

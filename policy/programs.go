@@ -49,11 +49,11 @@ func (f *file) programsError(err error) {
 	for _, p := range pe.Problems {
 		line, col, exact := f.programsPlace(p)
 		d.failAt(line, col, programsPtr, "%s", p.Message())
-		if exact || p.Line == 0 || len(d.problems) == 0 {
+		if exact || p.Line == 0 {
 			continue
 		}
 		if lines := strings.Split(f.programsAt.Value, "\n"); p.Line <= len(lines) {
-			d.problems[len(d.problems)-1].Snippet = snippet(lines[p.Line-1], p.Column)
+			d.show(lines[p.Line-1], p.Column)
 		}
 	}
 }

@@ -170,7 +170,7 @@ func parseCases(name string, data []byte) ([]testCase, []*Problem) {
 		m := c.members(d)
 		m["name"] = func(n *yaml.Node, ptr string) { c.name, _ = d.text(n, ptr, 512) }
 		m["want"] = func(n *yaml.Node, ptr string) { c.want.parse(d, n, ptr) }
-		before := len(d.problems)
+		before := d.faults
 		d.object(n, ptr, m, "want")
 		if c.command == "" && c.tool == "" && c.event != string(ahp.SessionStart) && c.event != string(ahp.SessionEnd) {
 			d.fail(n, ptr, "a case needs a command or a tool")
@@ -181,7 +181,7 @@ func parseCases(name string, data []byte) ([]testCase, []*Problem) {
 		if c.name == "" {
 			c.name = c.command
 		}
-		if len(d.problems) == before {
+		if d.faults == before {
 			cases = append(cases, c)
 		}
 	})

@@ -26,7 +26,8 @@ const (
 type document struct {
 	file     string
 	lines    []string
-	problems []*Problem
+	problems []*Problem // the first ones
+	faults   int        // how many there were in all
 }
 
 // parseYAML reads one document. Aliases, anchors, tags and further documents are
@@ -113,6 +114,7 @@ func (d *document) fail(n *yaml.Node, ptr, format string, args ...any) {
 }
 
 func (d *document) failAt(line, col int, ptr, format string, args ...any) {
+	d.faults++
 	if len(d.problems) >= maxProblems {
 		return
 	}
@@ -122,6 +124,14 @@ func (d *document) failAt(line, col int, ptr, format string, args ...any) {
 		p.Snippet = snippet(d.lines[line-1], col)
 	}
 	d.problems = append(d.problems, p)
+}
+
+// show puts a line of the text that the last problem is about in place of its own,
+// where that problem is among those that are kept.
+func (d *document) show(line string, col int) {
+	if n := len(d.problems); n > 0 && n == d.faults {
+		d.problems[n-1].Snippet = snippet(line, col)
+	}
 }
 
 // snippet shows a line, cut around col, and a caret below it.
