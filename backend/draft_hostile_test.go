@@ -129,6 +129,30 @@ func TestOneIdInManyFormsIsBounded(t *testing.T) {
 	}
 }
 
+// TestNumbersAreNotRounded holds that requests whose numbers differ only beyond what a
+// double tells are not one, and that another spelling of one request is.
+func TestNumbersAreNotRounded(t *testing.T) {
+	for _, version := range []ahp.Version{ahp.Version01, ahp.VersionDraft} {
+		s := newServer(t, func(_ context.Context, r *backend.Request) ([]ahp.Effect, error) {
+			return []ahp.Effect{&ahp.Deny{Reason: string(r.Event.Tool.Input)}}, nil
+		}, speaksBoth())
+		ask := func(number string) string {
+			frame := draftCall("a", denyCaps)
+			if version == ahp.Version01 {
+				frame = request("a", "ls")
+			}
+			return told(t, s, strings.Replace(frame, `"ls"`, number, 1))
+		}
+		first := ask("0.1")
+		if got := ask("0.1000000000000000055"); got == first {
+			t.Errorf("%s: another's answer: %s", version, got)
+		}
+		if got := ask("1e-1"); version == ahp.VersionDraft && got != first {
+			t.Errorf("%s: asked again: %s", version, got)
+		}
+	}
+}
+
 // TestDraftMemoryHoldsABound holds the bytes that remembered answers keep.
 func TestDraftMemoryHoldsABound(t *testing.T) {
 	const most = 1 << 20

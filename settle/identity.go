@@ -46,78 +46,12 @@ func Identity(ev *ahp.Event) string {
 	b = append(b, `,"roots":`...)
 	b = quoteAll(b, ev.Session.WorkspaceRoots) // unknown roots are not the same as no roots
 	b = append(b, '}')
-	if !rounded(t.Input) {
+	if !jcs.Rounds(t.Input) {
 		if d, err := jcs.Digest(b); err == nil {
 			return d
 		}
 	}
 	return jcs.RawDigest(b)
-}
-
-// maxDigits is how many significant digits a decimal may have and still be told from
-// every other one of as many digits by its double.
-const maxDigits = 15
-
-// rounded reports whether the JSON text holds a number that its double may not tell
-// from another number: many digits, or an exponent that underflows. Integers are not
-// looked at: a canonical form exists only for those that are exact.
-func rounded(b []byte) bool {
-	for i := 0; i < len(b); {
-		switch c := b[i]; {
-		case c == '"':
-			i = stringEnd(b, i)
-		case '0' <= c && c <= '9':
-			start, digits, plain := i, 0, true
-			for ; i < len(b); i++ {
-				switch c := b[i]; {
-				case '0' <= c && c <= '9':
-					if digits > 0 || c != '0' {
-						digits++
-					}
-					continue
-				case c == '.':
-					plain = false
-					continue
-				case c == 'e' || c == 'E':
-					f, err := strconv.ParseFloat(string(b[start:numberEnd(b, i)]), 64)
-					if digits > maxDigits || err != nil || digits > 0 && f > -minNormal && f < minNormal {
-						return true
-					}
-					i = numberEnd(b, i)
-				}
-				break
-			}
-			if !plain && digits > maxDigits {
-				return true
-			}
-		default:
-			i++
-		}
-	}
-	return false
-}
-
-// minNormal is the least double of full precision.
-const minNormal = 0x1p-1022
-
-func numberEnd(b []byte, i int) int {
-	for i < len(b) && (b[i] == '+' || b[i] == '-' || b[i] == '.' || b[i]|0x20 == 'e' || '0' <= b[i] && b[i] <= '9') {
-		i++
-	}
-	return i
-}
-
-// stringEnd returns the position after the string that begins at i, or the end.
-func stringEnd(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(b)
 }
 
 // appendServer writes who is called and how it is reached, in a fixed order. Gaps
