@@ -1,6 +1,9 @@
 package wire01
 
-import "github.com/holdpoint/holdpoint/ahp"
+import (
+	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/internal/walk"
+)
 
 // credential reports a literal credential, which no registration may hold
 // (V-REG-3), without quoting it.
@@ -23,7 +26,7 @@ func (w *walker) unread(dst *ahp.Members, known string, hunt bool) {
 // hunt keeps the current member, and reports each string in it whose name says
 // that it is a credential (V-REG-3).
 func (w *walker) hunt(dst *ahp.Members) {
-	secret := secretName(w.name())
+	secret := walk.SecretName(w.name())
 	if k := w.kind(); k != '{' && k != '[' {
 		v := w.skip()
 		if secret && v.kind == '"' && v.end-v.start > 2 {
@@ -43,7 +46,7 @@ func (w *walker) huntIn(secret bool) {
 	w.open()
 	for w.more() {
 		if object {
-			secret = secretName(w.name())
+			secret = walk.SecretName(w.name())
 		}
 		switch w.kind() {
 		case '{', '[':
@@ -54,30 +57,4 @@ func (w *walker) huntIn(secret bool) {
 			}
 		}
 	}
-}
-
-// secretName reports whether a member of this name holds a credential, in any of
-// the usual spellings.
-func secretName(name []byte) bool {
-	if len(name) > 32 {
-		return false
-	}
-	var b [32]byte
-	n := 0
-	for _, c := range name {
-		if c == '-' || c == '_' {
-			continue
-		}
-		if 'A' <= c && c <= 'Z' {
-			c |= 0x20
-		}
-		b[n] = c
-		n++
-	}
-	switch string(b[:n]) {
-	case "token", "bearertoken", "accesstoken", "authtoken", "bearer", "apikey", "xapikey", "password", "passwd", "secret",
-		"clientsecret", "secretkey", "privatekey", "credential", "credentials", "authorization":
-		return true
-	}
-	return false
 }

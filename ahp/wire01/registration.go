@@ -3,11 +3,8 @@ package wire01
 import (
 	"errors"
 	"math"
-	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/holdpoint/holdpoint/ahp"
@@ -308,39 +305,7 @@ func CheckURL(s string) error {
 
 // badURL says what is wrong with a backend's URL, without quoting it.
 func badURL(s string, allowPlain bool) (found, expected string) {
-	u, err := url.Parse(s)
-	if err != nil || !walk.URI([]byte(s)) {
-		return "a string that is not a URL", "an absolute http or https URL"
-	}
-	if scheme, _, _ := strings.Cut(s, ":"); scheme != "http" && scheme != "https" {
-		return "a URL with another scheme", "http or https"
-	}
-	if u.Hostname() == "" {
-		return "a URL without a host", "an absolute http or https URL"
-	}
-	if p := u.Port(); p != "" {
-		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
-			return "a port out of range", "a port from 1 to 65535"
-		}
-	}
-	if u.User != nil {
-		return "a URL with a user name or password", "a URL without: a token comes from authentication.tokenEnv"
-	}
-	if u.Fragment != "" {
-		return "a URL with a fragment, which is never sent", "a URL without"
-	}
-	if u.Scheme == "http" && !allowPlain && !loopback(u.Hostname()) {
-		return "plain http to a host that is not loopback", "https"
-	}
-	return "", ""
-}
-
-func loopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	a, err := netip.ParseAddr(host)
-	return err == nil && a.Unmap().IsLoopback()
+	return walk.BadURL(s, allowPlain, "a token comes from authentication.tokenEnv")
 }
 
 func (w *walker) authentication(o *RegOptions) *ahp.Bearer {

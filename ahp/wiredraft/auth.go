@@ -2,9 +2,6 @@ package wiredraft
 
 import (
 	"errors"
-	"net/netip"
-	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/holdpoint/holdpoint/ahp"
@@ -23,39 +20,7 @@ func CheckURL(s string) error {
 
 // badURL says what is wrong with a URL that something is sent to, without quoting it.
 func badURL(s string, allowPlain bool) (found, expected string) {
-	u, err := url.Parse(s)
-	if err != nil || !walk.URI(s) {
-		return "a string that is not a URL", "an absolute http or https URL"
-	}
-	if scheme, _, _ := strings.Cut(s, ":"); scheme != "http" && scheme != "https" {
-		return "a URL with another scheme", "http or https"
-	}
-	if u.Hostname() == "" {
-		return "a URL without a host", "an absolute http or https URL"
-	}
-	if p := u.Port(); p != "" {
-		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
-			return "a port out of range", "a port from 1 to 65535"
-		}
-	}
-	if u.User != nil {
-		return "a URL with a user name or password", "a URL without: a credential comes from a reference"
-	}
-	if u.Fragment != "" {
-		return "a URL with a fragment, which is never sent", "a URL without"
-	}
-	if u.Scheme == "http" && !allowPlain && !loopback(u.Hostname()) {
-		return "plain http to a host that is not loopback", "https"
-	}
-	return "", ""
-}
-
-func loopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	a, err := netip.ParseAddr(host)
-	return err == nil && a.Unmap().IsLoopback()
+	return walk.BadURL(s, allowPlain, "a credential comes from a reference")
 }
 
 // authentication reads one of the two portable forms (AHP draft section 22.4).
@@ -253,7 +218,7 @@ func (r *registrar) unread(dst *ahp.Members, known string, hunt bool) {
 // hunt keeps the current member, and reports each string in it whose name says
 // that it is a credential (D-REG-5).
 func (r *registrar) hunt(dst *ahp.Members) {
-	secret := secretName(r.Name())
+	secret := walk.SecretName(r.Name())
 	if k := r.Kind(); k != '{' && k != '[' {
 		v := r.Skip()
 		if secret && v.Kind == '"' && !v.Empty() {
@@ -275,7 +240,7 @@ func (r *registrar) huntIn(secret bool) {
 	r.Open()
 	for r.More() {
 		if object {
-			secret = secretName(r.Name())
+			secret = walk.SecretName(r.Name())
 		}
 		switch r.Kind() {
 		case '{', '[':
@@ -286,30 +251,4 @@ func (r *registrar) huntIn(secret bool) {
 			}
 		}
 	}
-}
-
-// secretName reports whether a member of this name holds a credential, in any of
-// the usual spellings.
-func secretName(name []byte) bool {
-	if len(name) > 32 {
-		return false
-	}
-	var b [32]byte
-	n := 0
-	for _, c := range name {
-		if c == '-' || c == '_' {
-			continue
-		}
-		if 'A' <= c && c <= 'Z' {
-			c |= 0x20
-		}
-		b[n] = c
-		n++
-	}
-	switch string(b[:n]) {
-	case "token", "bearertoken", "accesstoken", "authtoken", "bearer", "apikey", "xapikey", "password", "passwd", "secret",
-		"clientsecret", "secretkey", "privatekey", "credential", "credentials", "authorization":
-		return true
-	}
-	return false
 }

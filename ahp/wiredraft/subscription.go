@@ -308,7 +308,7 @@ func loopbackURL(s string) bool {
 	if host == "localhost" || host == "[::1]" {
 		return true
 	}
-	return strings.HasPrefix(host, "127.") && loopback(host)
+	return strings.HasPrefix(host, "127.") && walk.Loopback(host)
 }
 
 func (r *registrar) filters() *ahp.Filters {
