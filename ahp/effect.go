@@ -114,18 +114,10 @@ func (t Target) At(e EventType) ValueKind {
 
 // ReturnAt returns of which sort a supplied result is at events of type e, or ""
 // where none can be supplied (AHP draft section 14).
-func ReturnAt(e EventType) ValueKind {
-	switch e {
-	case ToolBefore:
-		return ValueAny
-	case ModelRequestBefore:
-		return ValueMessages
-	case CompactBefore:
-		return ValueParts
-	case ElicitationRequest:
-		return ValueObject
-	}
-	return ""
+func ReturnAt(e EventType) ValueKind { return returns[e] }
+
+var returns = map[EventType]ValueKind{
+	ToolBefore: ValueAny, ModelRequestBefore: ValueMessages, CompactBefore: ValueParts, ElicitationRequest: ValueObject,
 }
 
 // Operation says how a value changes its target.

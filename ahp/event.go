@@ -79,20 +79,13 @@ func (t EventType) Interceptable(v Version) bool {
 
 // Known reports whether t is an event type of revision 0.1.
 func (t EventType) Known() bool {
-	switch t {
-	case ToolBefore, ToolAfter, ToolError, SessionStart, SessionEnd:
-		return true
-	}
-	return false
+	return t == ToolBefore || t == ToolAfter || t == ToolError || t == SessionStart || t == SessionEnd
 }
 
 // HasTool reports whether events of this type carry a [Tool].
 func (t EventType) HasTool() bool {
-	switch t {
-	case ToolBefore, ToolAfter, ToolError, ToolPermissionRequest, ToolPermissionResolved, ToolProgress:
-		return true
-	}
-	return false
+	return t == ToolBefore || t == ToolAfter || t == ToolError ||
+		t == ToolPermissionRequest || t == ToolPermissionResolved || t == ToolProgress
 }
 
 // ToolKind is the coarse class of a tool (AHP 0.1 section 3.4). A tool that fits

@@ -1,5 +1,7 @@
 package ahp
 
+import "slices"
+
 // A Manifest says what a harness covers (AHP draft section 20). It proves neither
 // identity nor that an effect was applied (D-DISC-4). What it leaves out is not
 // covered, and a limit that is absent is unknown, never unlimited (D-DISC-5).
@@ -68,10 +70,5 @@ func (m *Manifest) Covers(t EventType, mode Mode) bool {
 	if e == nil {
 		return false
 	}
-	for _, x := range e.Modes {
-		if x == mode {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(e.Modes, mode)
 }

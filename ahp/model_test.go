@@ -62,20 +62,23 @@ func TestCapabilitiesOutsideTheirRow(t *testing.T) {
 	}{
 		"return at a task": {
 			ahp.TaskChangeBefore,
-			ahp.Capabilities{Effects: []ahp.EffectType{"deny", "return"}}, "return does not exist at task.change.before",
+			ahp.Capabilities{Effects: []ahp.EffectType{"deny", "return"}},
+			"return does not exist at task.change.before",
 		},
 		"continue before a tool": {
 			ahp.ToolBefore,
 			ahp.Capabilities{
 				Effects: []ahp.EffectType{"flow"},
 				Flow:    &ahp.FlowCapability{Continue: true, Remaining: &one, Count: &one},
-			}, "continue does not exist at tool.before",
+			},
+			"continue does not exist at tool.before",
 		},
 		"another target": {
 			ahp.ToolAfter,
 			ahp.Capabilities{
 				Effects: []ahp.EffectType{"modify"}, Modify: []ahp.ModifyCapability{{Target: "input", Merge: true}},
-			}, "modify/input does not exist at tool.after",
+			},
+			"modify/input does not exist at tool.after",
 		},
 		"a target without an operation": {
 			ahp.ToolAfter,
@@ -128,7 +131,8 @@ func TestWildcards(t *testing.T) {
 // D-SEL-2, D-SEL-3, D-SEL-10.
 func TestSelectionOfAPart(t *testing.T) {
 	c := ahp.ContentSelection{Default: ahp.SelectOmit, Categories: []ahp.CategorySelection{
-		{Category: "text", Selection: ahp.SelectBody}, {Category: "reasoning", Selection: ahp.SelectMetadata},
+		{Category: "text", Selection: ahp.SelectBody},
+		{Category: "reasoning", Selection: ahp.SelectMetadata},
 		{Category: "images", Selection: ahp.SelectBody},
 	}}
 	for _, tc := range []struct {

@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // stdinSecret records a credential that is written into the text to be a program's
 // input: a password for sudo -S, a token for a log-in.
@@ -11,10 +14,8 @@ func (x *inv) stdinSecret() {
 	}
 	given := func(words ...string) bool {
 		for _, a := range x.args[1:] {
-			for _, w := range words {
-				if a.s == w {
-					return true
-				}
+			if slices.Contains(words, a.s) {
+				return true
 			}
 		}
 		return false
