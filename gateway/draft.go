@@ -347,8 +347,9 @@ func (g *Gateway) tellRefused(ctx context.Context, s *settle.Settlement, ev *ahp
 	}
 }
 
-// refusedCall is the event behind a call that was refused: agents send no event behind it, and
-// one tool.after is owed for each call (D-TE-2). It returns nil when nobody is told.
+// refusedCall is the event behind a call that was refused: agents send no event behind
+// it, and one tool.after is owed for each call (D-TE-2). It returns nil when nobody is
+// told.
 func (g *Gateway) refusedCall(s *settle.Settlement, ev *ahp.Event) *ahp.Event {
 	if ev.Type != ahp.ToolBefore || !g.asked[ahp.ToolAfter] && !g.observed[ahp.ToolAfter] {
 		return nil

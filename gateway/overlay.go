@@ -340,12 +340,17 @@ func (d *Decider) OverlayRules(ctx context.Context, ev *ahp.Event, at At, f *fac
 		return nil
 	}
 	var out []policy.ExplainedRule
+	leftOut := policy.ExplainedRule{
+		Rule: policy.RuleOverlay, Effect: policy.EffectFlag, Origin: policy.Origin{Layer: policy.LayerProject, File: OverlayFile}, Outcome: policy.OutcomeFlagged,
+	}
 	for i, root := range f.Session.Roots {
+		if i == MaxOverlays { // of those behind it none is looked for, as in tighten
+			out = append(out, leftOut)
+			break
+		}
 		set, err := now.overlays.of(ctx, root)
-		if i == MaxOverlays || err != nil {
-			out = append(out, policy.ExplainedRule{
-				Rule: policy.RuleOverlay, Effect: policy.EffectFlag, Origin: policy.Origin{Layer: policy.LayerProject, File: OverlayFile}, Outcome: policy.OutcomeFlagged,
-			})
+		if err != nil {
+			out = append(out, leftOut)
 			continue
 		}
 		if set == nil {

@@ -84,8 +84,11 @@ func (d *Discovery) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDiscovery))
-	if err != nil {
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
+		return
+	} else if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
 	out := d.Answer(nil, b)
