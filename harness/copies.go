@@ -13,7 +13,12 @@ import (
 // hiddenTexts are the texts that a view keeps back. A text that stands somewhere else
 // as well, in opaque JSON or in a part of another category, would be a second road to
 // it (AHP-CONTENT-002, D-NAT-3).
-type hiddenTexts []hiddenText
+type hiddenTexts struct {
+	list []hiddenText
+	// Of many, made when first needed: where each stands, and which begin alike.
+	at     map[string]int
+	starts map[string][]int
+}
 
 type hiddenText struct {
 	text string
@@ -28,16 +33,40 @@ func (h *hiddenTexts) add(text string, as *ahp.Part) {
 	if len(text) < minCopy {
 		return
 	}
-	for i := range *h {
-		if (*h)[i].text == text {
-			if strength(as) > strength(&(*h)[i].as) {
-				(*h)[i].as = *as
-			}
-			return
+	if i := h.find(text); i >= 0 {
+		if strength(as) > strength(&h.list[i].as) {
+			h.list[i].as = *as
+		}
+		return
+	}
+	h.list = append(h.list, hiddenText{text, *as})
+	if h.starts = nil; h.at != nil {
+		h.at[text] = len(h.list) - 1
+	}
+}
+
+// fewTexts is how many are searched one by one.
+const fewTexts = 16
+
+// find returns the position of the text, or -1.
+func (h *hiddenTexts) find(text string) int {
+	if len(h.list) <= fewTexts {
+		return slices.IndexFunc(h.list, func(x hiddenText) bool { return x.text == text })
+	}
+	if h.at == nil {
+		h.at = make(map[string]int, len(h.list))
+		for i := range h.list {
+			h.at[h.list[i].text] = i
 		}
 	}
-	*h = append(*h, hiddenText{text, *as})
+	if i, ok := h.at[text]; ok {
+		return i
+	}
+	return -1
 }
+
+// clone returns a copy that may be added to.
+func (h *hiddenTexts) clone() hiddenTexts { return hiddenTexts{list: slices.Clone(h.list)} }
 
 // strength orders the ways of hiding, so that the strictest holds for all copies.
 func strength(p *ahp.Part) int {
@@ -52,10 +81,22 @@ func strength(p *ahp.Part) int {
 }
 
 // in reports whether s is or holds one of the texts.
-func (h hiddenTexts) in(s string) bool {
-	for i := range h {
-		if strings.Contains(s, h[i].text) {
-			return true
+func (h *hiddenTexts) in(s string) bool {
+	if len(h.list) <= fewTexts {
+		return slices.ContainsFunc(h.list, func(x hiddenText) bool { return strings.Contains(s, x.text) })
+	}
+	if h.starts == nil {
+		h.starts = make(map[string][]int, len(h.list))
+		for i := range h.list {
+			head := h.list[i].text[:minCopy]
+			h.starts[head] = append(h.starts[head], i)
+		}
+	}
+	for i := range max(0, len(s)-minCopy+1) {
+		for _, k := range h.starts[s[i:i+minCopy]] {
+			if strings.HasPrefix(s[i:], h.list[k].text) {
+				return true
+			}
 		}
 	}
 	return false
@@ -66,23 +107,21 @@ func (h hiddenTexts) in(s string) bool {
 // is what the event is about, and who repeats a text may be who is to be controlled: an
 // interceptor that could be made blind by it would be none. So an interceptor is not
 // asked about such a view, and the event is refused whatever the failure policy says.
-func (l *lens) copies(ev, out *ahp.Event, secret hiddenTexts, v *view) *ahp.Event {
+func (l *lens) copies(ev, out *ahp.Event, secret *hiddenTexts, v *view) *ahp.Event {
 	shown := mapParts(out, func(p *ahp.Part) (ahp.Part, bool) {
 		if p.Text == nil {
 			return *p, false
 		}
-		for i := range secret {
-			if secret[i].text != *p.Text {
-				continue
-			}
-			v.hidden, v.blind = true, true
-			as := secret[i].as
-			if as.Gap != nil {
-				return gap(p, as.Gap.Reason), true
-			}
-			return reduced(p, as.Selection), true
+		i := secret.find(*p.Text)
+		if i < 0 {
+			return *p, false
 		}
-		return *p, false
+		v.hidden, v.blind = true, true
+		as := &secret.list[i].as
+		if as.Gap != nil {
+			return gap(p, as.Gap.Reason), true
+		}
+		return reduced(p, as.Selection), true
 	})
 	if shown != out {
 		// mapParts copied the event; what was ours before is not ev either way.
@@ -207,13 +246,13 @@ func (l *lens) scrubBody(body ahp.Body, scrub func(string, ahp.Raw) ahp.Raw) ahp
 
 // quotes reports whether s, which may have been cut or trimmed for a place like an
 // error's message, holds one of the texts or is a piece of one.
-func (h hiddenTexts) quotes(s string) bool {
+func (h *hiddenTexts) quotes(s string) bool {
 	if h.in(s) {
 		return true
 	}
 	piece := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(s), "…"))
-	for i := range h {
-		text := strings.TrimSpace(h[i].text)
+	for i := range h.list {
+		text := strings.TrimSpace(h.list[i].text)
 		if len(piece) >= minCopy && strings.Contains(text, piece) || len(text) >= minCopy && strings.Contains(piece, text) {
 			return true
 		}
@@ -226,7 +265,7 @@ const withheldText = "withheld"
 
 // scrubTexts takes copies out of the plain texts of a body that quote content: what an
 // error says, above all. No event is about them, so a view without them is not blind.
-func (h hiddenTexts) scrubTexts(body ahp.Body, gap func(path string)) ahp.Body {
+func (h *hiddenTexts) scrubTexts(body ahp.Body, gap func(path string)) ahp.Body {
 	switch b := body.(type) {
 	case *ahp.ToolAfterBody:
 		if b.Error != nil && h.quotes(b.Error.Message) {
@@ -274,7 +313,7 @@ func (h hiddenTexts) scrubTexts(body ahp.Body, gap func(path string)) ahp.Body {
 
 // scrub returns r with every string that is or holds a hidden text emptied, and
 // whether there was one. Names of members stay: they are no content.
-func (h hiddenTexts) scrub(r ahp.Raw) (ahp.Raw, bool) {
+func (h *hiddenTexts) scrub(r ahp.Raw) (ahp.Raw, bool) {
 	if len(r) == 0 {
 		return r, false
 	}

@@ -1,9 +1,14 @@
 package harness_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/harness"
 )
 
 // withThought puts a message of reasoning before those of an event.
@@ -126,4 +131,20 @@ func TestRenamedContentIsRefused(t *testing.T) {
 			wantIn(t, b.asked()[0], []string{"plain answer"}, secretText)
 		})
 	}
+}
+
+// Many hidden texts are looked for another way than few, and found alike.
+func TestManyHiddenTexts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOfN(rapid.SampledFrom([]rune("abß ")), 0, 12, -1)
+		texts := rapid.SliceOfN(text, 0, 60).Draw(t, "texts")
+		s := text.Draw(t, "before") + text.Draw(t, "middle") + text.Draw(t, "after")
+		if len(texts) > 0 && rapid.Bool().Draw(t, "a copy") {
+			s += rapid.SampledFrom(texts).Draw(t, "of")
+		}
+		want := slices.ContainsFunc(texts, func(x string) bool { return len(x) >= 8 && strings.Contains(s, x) })
+		if got := harness.HoldsCopy(texts, s); got != want {
+			t.Fatalf("%q in %q: %v", texts, s, got)
+		}
+	})
 }

@@ -15,3 +15,15 @@ func Scrub(r ahp.Raw, text string) (ahp.Raw, bool) {
 	h.add(text, &ahp.Part{Selection: ahp.SelectOmit})
 	return h.scrub(r)
 }
+
+// HoldsCopy reports whether s is or holds one of the texts.
+func HoldsCopy(texts []string, s string) bool {
+	var h hiddenTexts
+	for _, t := range texts {
+		h.add(t, &ahp.Part{Selection: ahp.SelectOmit})
+	}
+	if h.find(s) >= 0 && !h.in(s) {
+		return false
+	}
+	return h.in(s)
+}

@@ -55,11 +55,11 @@ func (l *lens) view(ev *ahp.Event) view {
 		}
 		return shown, changed
 	})
-	if len(secret) > 0 {
-		out = l.copies(ev, out, secret, &v)
+	if len(secret.list) > 0 {
+		out = l.copies(ev, out, &secret, &v)
 	}
 	v.secret = secret
-	drop := !l.native || len(secret) > 0 // D-NAT-3
+	drop := !l.native || len(secret.list) > 0 // D-NAT-3
 	if l.minimal && (ev.Session.CWD != "" || ev.Session.WorkspaceRoots != nil || ev.Session.Model != "" ||
 		ev.Session.Agent != nil || len(ev.Session.Unknown) > 0) {
 		out = owned(ev, out)
@@ -132,7 +132,7 @@ func reduced(p *ahp.Part, s ahp.Selection) ahp.Part {
 // state returns what shows the values that stand in a request's state beside a view.
 // State is no second road to what the view keeps back, nor one value to another's.
 func (l *lens) state(v *view) func(ahp.Value) (ahp.Value, bool) {
-	secret := slices.Clone(v.secret)
+	secret := v.secret.clone()
 	hide := func(p *ahp.Part) (ahp.Part, bool) {
 		shown, changed := l.part(p)
 		if shown.Hidden() && p.Text != nil {
