@@ -111,33 +111,6 @@ func (d Decision) changes(caps ahp.Capabilities) []ahp.Effect {
 	return out
 }
 
-// EffectTypes returns which effects the policy can have at any event, in the order
-// of the protocol. Deny is always among them: an event that cannot be judged is
-// refused.
-func (s *Set) EffectTypes() []ahp.EffectType {
-	has := map[Effect]bool{}
-	for _, r := range s.rules {
-		if r.Enabled && r.Mode == ModeEnforce {
-			has[r.Effect] = true
-		}
-	}
-	out := []ahp.EffectType{ahp.EffectDeny}
-	for _, e := range []struct {
-		rule Effect
-		wire ahp.EffectType
-	}{
-		{EffectAsk, ahp.EffectAsk},
-		{EffectModify, ahp.EffectModify},
-		{EffectMessage, ahp.EffectMessage},
-		{EffectInject, ahp.EffectInject},
-	} {
-		if has[e.rule] {
-			out = append(out, e.wire)
-		}
-	}
-	return out
-}
-
 // Effects returns the decision as effects of AHP 0.1: one deny, or none. Approvals
 // and changes are denials there; see [Decision.EffectsFor].
 func (d Decision) Effects() []ahp.Effect {
