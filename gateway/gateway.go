@@ -284,7 +284,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 		}
 	})
 	g.serving.Store(true)
-	grp.Go(func() error { return newTidier().run(run) })
+	if g.opts.Daemon {
+		grp.Go(func() error { return newTidier().run(run) })
+	}
 	g.log.LogAttrs(ctx, slog.LevelInfo, "serving", slog.String("socket", g.opts.Socket), slog.String("digest", g.decider.Digest()))
 	err := grp.Wait()
 	close(ended)

@@ -96,6 +96,11 @@ type Options struct {
 	// for it (V-NAT-1: off by default).
 	Native bool
 
+	// Daemon says that the process is this gateway's alone. Run then sets the garbage
+	// collector of the whole process for little memory, unless GOGC is set, and gives
+	// memory back when there is little to do.
+	Daemon bool
+
 	Version string       // of the program, for /healthz and audit entries
 	Logger  *slog.Logger // gets diagnostics, never payloads; nil discards them
 }

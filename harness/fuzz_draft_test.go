@@ -43,12 +43,12 @@ func FuzzScrub(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s, text string) {
 		if len(s) > 1<<16 || len(text) < 8 || !jsontext.Value(s).IsValid() {
-			t.Skip()
+			return
 		}
 		out, changed := harness.Scrub(ahp.Raw(s), text)
 		var before, after any
 		if json.Unmarshal([]byte(s), &before) != nil {
-			t.Skip() // numbers that encoding/json does not take
+			return // numbers that encoding/json does not take
 		}
 		if err := json.Unmarshal(out, &after); err != nil || !jsontext.Value(out).IsValid() {
 			t.Fatalf("%q became %q: %v", s, out, err)

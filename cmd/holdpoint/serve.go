@@ -214,6 +214,7 @@ func (f *serveFlags) options(log *slog.Logger) (gateway.Options, *settings, erro
 		return gateway.Options{}, nil, &exitError{exitUsage, errors.Join(errs...)}
 	}
 	o := gateway.Options{
+		Daemon:          true,
 		Policy:          gateway.PolicySource{Home: gateway.UserHome(), Disk: true, Secrets: secretDetector, ProjectOverlays: f.projectOverlays},
 		PolicyTimeout:   f.policyTimeout,
 		FailurePolicy:   ahp.FailurePolicy(f.failurePolicy),
