@@ -89,6 +89,15 @@ func (c *Call) chainDraft() {
 		c.fault = errors.Join(c.fault, fmt.Errorf("%w: %w", ErrInternal, errNoOffer))
 		return
 	}
+	if len(d.asks) == 0 && d.route != nil && !d.b.Done() {
+		// Nobody's question shows what is wrong with the event, so its notice does.
+		if watch := d.route.match(d.route.watch, &c.ev); len(watch) > 0 {
+			if err := c.encode(d.view(watch[0])); err != nil {
+				c.fault = errors.Join(c.fault, fmt.Errorf("%w: %w", ErrEvent, err))
+				d.b = d.b.Refuse("", ahp.FailEvent)
+			}
+		}
+	}
 	for i, s := range d.asks {
 		c.h.at("ask")
 		if class := c.over(timeNow()); class != "" {

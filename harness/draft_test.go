@@ -462,6 +462,24 @@ func TestCopiesDoNotBlind(t *testing.T) {
 	}
 }
 
+// A host hears of its own fault also where only observers would have got the event.
+func TestMalformedEventForObservers(t *testing.T) {
+	for _, ev := range []*ahp.Event{
+		{Type: ahp.TurnEnd}, // without a turn
+		{Type: ahp.SessionStart, Session: ahp.Session{ID: "s"}, Body: &ahp.SessionStartBody{Trigger: "fork"}},
+	} {
+		var k cast
+		p := k.add("net.acme.a", &peer{}, watches("*"))
+		h := k.open(t, nil)
+		if err := harness.Observe(t.Context(), h.Harness, ev); !errors.Is(err, harness.ErrEvent) {
+			t.Errorf("%s: %v", ev.Type, err)
+		}
+		if len(p.told()) != 0 || h.rec.one(t).Class != ahp.FailEvent {
+			t.Errorf("%s: told %d times, %+v", ev.Type, len(p.told()), h.rec.one(t))
+		}
+	}
+}
+
 // What is no event at all is refused.
 func TestNoEvent(t *testing.T) {
 	var k cast
