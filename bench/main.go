@@ -34,6 +34,7 @@ var jobs = []job{
 	{[]string{"1"}, stdio},
 	{[]string{"2", "3", "4", "5", "6"}, overHTTP},
 	{[]string{"e2e"}, endToEnd},
+	{[]string{"draft"}, draft},
 	{[]string{"7", "8", "14"}, spawns},
 	{[]string{"9"}, identities},
 	{[]string{"10"}, embedded},
@@ -57,7 +58,7 @@ var errMissed = errors.New("worse than the gate by more than 15 % in two runs in
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fl := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fl.SetOutput(stderr)
-	rows := fl.String("rows", "", "comma-separated `rows`: 1 to 15, e2e, rules, emit; default all")
+	rows := fl.String("rows", "", "comma-separated `rows`: 1 to 15, e2e, draft, rules, emit; default all")
 	rounds := fl.Int("rounds", 25, "rounds; a figure to rely on takes 20 or more")
 	quick := fl.Bool("quick", false, "few rounds and short slices")
 	gate := fl.Bool("gate", false, "exit with status 1 on rows that miss their gate by more than 15 % in two runs in a row")

@@ -84,7 +84,7 @@ func TestRowsOfTheCommandLine(t *testing.T) {
 			t.Errorf("%s: %d, %s", args, code, err.String())
 		}
 	}
-	if all, err := chosen(""); err != nil || len(all) != 18 {
+	if all, err := chosen(""); err != nil || len(all) != 19 {
 		t.Errorf("%d rows, %v", len(all), err)
 	}
 }
@@ -118,5 +118,31 @@ func TestOneRow(t *testing.T) {
 	}
 	if n := strings.Count(out.String(), "gowebpki/jcs / identity"); n != 4 {
 		t.Errorf("%d lines of row 9 in\n%s", n, out.String())
+	}
+}
+
+// What revision draft is measured by in one process answers and settles as expected.
+func TestDraftInProcess(t *testing.T) {
+	e := &env{ctx: t.Context()}
+	var hs harnesses
+	defer hs.close(e.ctx)
+	var g group
+	if err := draftLocal(e, &g, &hs); err != nil {
+		t.Fatal(err)
+	}
+	if err := draftSettle(&g); err != nil {
+		t.Fatal(err)
+	}
+	results, err := g.run(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 18 {
+		t.Errorf("%d lines", len(results))
+	}
+	for _, r := range results {
+		if !(r.Ratio.Median > 0) || r.Row != "draft" {
+			t.Errorf("%+v", r)
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -295,15 +294,8 @@ func (a *appender) Record(_ context.Context, r *settle.Record) error {
 // endToEnd is a harness that asks our backends, each a process of its own.
 func endToEnd(e *env) (_ *group, err error) {
 	var cs children
-	var hs []*harness.Harness
-	stop := func() {
-		for _, h := range hs {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(e.ctx), 5*time.Second)
-			_ = h.Close(ctx) // its processes are ours, and are killed with it
-			cancel()
-		}
-		cs.stop()
-	}
+	var hs harnesses
+	stop := func() { hs.close(e.ctx); cs.stop() }
 	defer func() {
 		if err != nil {
 			stop()
@@ -347,33 +339,15 @@ func endToEnd(e *env) (_ *group, err error) {
 	u := url.URL{Scheme: "http", Host: addr, Path: "/"}
 	pipe := &ahp.StdioTransport{Command: decide, Args: []string{"-policy", one}, Lifecycle: ahp.Persistent}
 	add := func(name, command string, proceeds bool, n int, tr ahp.Transport, rec harness.Recorder) error {
-		reg := &ahp.Registration{Version: ahp.Version01}
-		for i := range n {
-			reg.Hooks = append(reg.Hooks, ahp.Backend{
-				ID: fmt.Sprintf("com.example.b%d", i), Transport: tr,
-				Subscriptions: []ahp.Subscription{{
-					Events: []ahp.EventType{ahp.ToolBefore}, Mode: ahp.ModeIntercept, Timeout: 10 * time.Second, FailurePolicy: ahp.FailClosed,
-				}},
-			})
-		}
-		h, err := harness.New(reg, harness.Options{Source: "urn:example:bench", Capabilities: ahp.DenyOnly(), Recorder: rec})
+		h, err := hs.open(ahp.Version01, ahp.DenyOnly(), n, tr, rec, nil)
 		if err != nil {
 			return err
 		}
-		hs = append(hs, h)
 		_, ev, err := kilobyte(command)
 		if err != nil {
 			return err
 		}
-		ev.ID = ""
-		g.targets = append(g.targets, target{name, blockOf(perBlock, func() error {
-			once := *ev
-			s, err := h.Begin(e.ctx, &once).Settle()
-			if err == nil && s.Proceeds() != proceeds {
-				err = fmt.Errorf("settled as %v", s)
-			}
-			return err
-		})})
+		g.targets = append(g.targets, target{name, blockOf(perBlock, settles(e.ctx, h, ev, proceeds))})
 		return nil
 	}
 	err = errors.Join(

@@ -1,7 +1,8 @@
 // Command decide is a backend that decodes, computes facts, applies rules and
 // answers, and does nothing else: no record is kept. With -identity it computes
-// the identity of each operation as well. It serves stdin and stdout, or with
-// -http a TCP address, which is then the first line on stdout.
+// the identity of each operation as well, and with -draft it speaks revision draft
+// beside 0.1. It serves stdin and stdout, or with -http a TCP address, which is
+// then the first line on stdout.
 package main
 
 import (
@@ -32,6 +33,7 @@ func run() error {
 	policy := flag.String("policy", "", "policy `folder`")
 	identity := flag.Bool("identity", false, "compute the identity of each operation")
 	overHTTP := flag.Bool("http", false, "serve a TCP address")
+	draft := flag.Bool("draft", false, "speak revision draft as well")
 	flag.Parse()
 
 	d, err := gateway.NewDecider(gateway.PolicySource{Dir: *policy, Home: "/home/dev"})
@@ -48,7 +50,11 @@ func run() error {
 			return rules.Intercept(ctx, r)
 		})
 	}
-	s, err := backend.New(h, backend.Options{Prompt: true})
+	o := backend.Options{Prompt: true}
+	if *draft {
+		o.Versions = gateway.Revisions()
+	}
+	s, err := backend.New(h, o)
 	if err != nil {
 		return err
 	}
