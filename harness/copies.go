@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/settle"
 )
 
 // hiddenTexts are the texts that a view keeps back. A text that stands somewhere else
@@ -25,9 +26,8 @@ type hiddenText struct {
 	as   ahp.Part // how the part is shown that holds it
 }
 
-// minCopy is the length, in bytes, from which another text counts as a copy. "ok" is in
-// too many places to say anything.
-const minCopy = 8
+// minCopy is the length, in bytes, from which another text counts as a copy.
+const minCopy = settle.MinCopy
 
 func (h *hiddenTexts) add(text string, as *ahp.Part) {
 	if len(text) < minCopy {

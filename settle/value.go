@@ -174,8 +174,9 @@ func (c *checker) shown(p *ahp.Part) bool {
 // id, and by text. Empty stands for content that is plain text as well.
 type marked struct{ ids, texts map[string][]string }
 
-// minCopy is the length, in bytes, from which an equal text counts as the same content.
-const minCopy = 8
+// MinCopy is the length, in bytes, from which an equal text counts as the same content,
+// here as in what a harness shows: "ok" is in too many places to say anything.
+const MinCopy = 8
 
 // keepsCategory reports whether p, which has the id or the text of a part that is
 // marked, has its category. Selections go by categories, so that a new one, or a new id
@@ -210,7 +211,7 @@ func markedIn(original, effective *ahp.Event) *marked {
 			m.ids, m.texts = map[string][]string{}, map[string][]string{}
 		}
 		m.ids[p.ID] = nil
-		if p.Text != nil && len(*p.Text) >= minCopy {
+		if p.Text != nil && len(*p.Text) >= MinCopy {
 			m.texts[*p.Text] = nil
 		}
 	})
