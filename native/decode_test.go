@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/internal/corpus"
 	"github.com/holdpoint/holdpoint/native"
 	"github.com/holdpoint/holdpoint/native/claude"
 	"github.com/holdpoint/holdpoint/native/codex"
@@ -290,10 +290,8 @@ func TestEncodeWithoutAnEvent(t *testing.T) {
 // payload's own text, that encoding/json accepts it too, and that whatever is not
 // accepted is refused at PreToolUse.
 func FuzzDecode(f *testing.F) {
-	dir := os.Getenv("HOLDPOINT_CORPUS")
 	for name := range adapters {
-		files, _ := filepath.Glob(filepath.Join(dir, "native", name, "P*.json"))
-		for _, file := range files {
+		for _, file := range corpus.Glob(f, "native/"+name, "P*.json") {
 			if b, err := os.ReadFile(file); err == nil {
 				f.Add(b)
 			}

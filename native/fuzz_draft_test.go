@@ -2,12 +2,12 @@ package native_test
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/wiredraft"
+	"github.com/holdpoint/holdpoint/internal/corpus"
 	"github.com/holdpoint/holdpoint/native"
 )
 
@@ -18,10 +18,8 @@ var oneLine = strings.NewReplacer("\n", "", "\r", "")
 // FuzzDecodeDraft holds that whatever is accepted is an event that revision draft can
 // say: its encoder takes it, and its decoder takes what comes of that.
 func FuzzDecodeDraft(f *testing.F) {
-	dir := os.Getenv("HOLDPOINT_CORPUS")
 	for name := range adapters {
-		files, _ := filepath.Glob(filepath.Join(dir, "native", name, "[A-Z]*.json"))
-		for _, file := range files {
+		for _, file := range corpus.Glob(f, "native/"+name, "[A-Z]*.json") {
 			if b, err := os.ReadFile(file); err == nil {
 				f.Add(b)
 			}

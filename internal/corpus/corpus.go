@@ -37,6 +37,25 @@ func File(tb testing.TB, name string) []byte {
 	return b
 }
 
+// Glob returns the files of the corpus name that match pattern, for the seeds of a fuzz
+// target: it needs none, so where the folder is absent there are none. With
+// HOLDPOINT_REQUIRE_CORPUS=1 it fails instead.
+func Glob(tb testing.TB, name, pattern string) []string {
+	tb.Helper()
+	dir, err := locate(name)
+	if err != nil {
+		if os.Getenv("HOLDPOINT_REQUIRE_CORPUS") == "1" {
+			tb.Fatalf("corpus %s: %v (HOLDPOINT_REQUIRE_CORPUS=1)", name, err)
+		}
+		return nil
+	}
+	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil {
+		tb.Fatalf("corpus %s: %v", name, err)
+	}
+	return files
+}
+
 func locate(name string) (string, error) {
 	root := os.Getenv("HOLDPOINT_CORPUS")
 	if root == "" {
