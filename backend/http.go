@@ -22,26 +22,26 @@ import (
 //
 // Time limits for reading the body are the business of the [http.Server].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	principal := principalOf(r.Context())
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		status(w, http.StatusMethodNotAllowed)
+		s.turnAway(w, principal, http.StatusMethodNotAllowed)
 		return
 	}
-	principal := principalOf(r.Context())
 	if s.opts.Authenticate != nil {
 		var ok bool
 		if principal, ok = s.opts.Authenticate(r); !ok {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			status(w, http.StatusUnauthorized)
+			s.turnAway(w, principal, http.StatusUnauthorized)
 			return
 		}
 	}
 	if s.opts.Authorize != nil && !s.opts.Authorize(r, principal) {
-		status(w, http.StatusForbidden)
+		s.turnAway(w, principal, http.StatusForbidden)
 		return
 	}
 	if !jsonType(r.Header) {
-		status(w, http.StatusUnsupportedMediaType)
+		s.turnAway(w, principal, http.StatusUnsupportedMediaType)
 		return
 	}
 	buf := bodies.Get().(*[]byte)
@@ -59,7 +59,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status(w, http.StatusRequestEntityTooLarge)
 		return
 	case err != nil:
-		status(w, http.StatusBadRequest)
+		s.turnAway(w, principal, http.StatusBadRequest)
 		return
 	}
 	n := len(body)
@@ -91,6 +91,14 @@ var (
 
 // keptBody is the largest buffer that is kept for the next request.
 const keptBody = 64 << 10
+
+// turnAway refuses a request from which no message was read.
+func (s *Server) turnAway(w http.ResponseWriter, principal string, code int) {
+	if s.opts.Rejected != nil {
+		s.opts.Rejected(Rejection{Principal: principal, Status: code})
+	}
+	status(w, code)
+}
 
 func status(w http.ResponseWriter, code int) {
 	if code != http.StatusNoContent {

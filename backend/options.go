@@ -47,8 +47,8 @@ type Options struct {
 
 	// Rejected hears of each message that neither the handler nor Observe is asked
 	// about, before it is answered; nil drops it. It is called concurrently, by whoever
-	// serves the message, and must return at once. What a carrier refuses before there
-	// is a message (a credential, a media type) is none.
+	// serves the message, and must return at once. It hears of HTTP requests that are
+	// refused before there is a message (a credential, a media type) as well.
 	Rejected func(Rejection)
 
 	// Authenticate says which principal sends an HTTP request; false is answered

@@ -70,9 +70,47 @@ func TestRejections(t *testing.T) {
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(long))
 	r.Header.Set("Content-Type", "application/json")
 	s.ServeHTTP(httptest.NewRecorder(), r)
+	for _, tt := range []struct {
+		edit func(*http.Request)
+		want int
+	}{
+		{func(r *http.Request) { r.Method = http.MethodGet }, http.StatusMethodNotAllowed},
+		{func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, http.StatusUnsupportedMediaType},
+		{func(r *http.Request) { r.ContentLength = 1000 }, http.StatusBadRequest}, // cut off
+	} {
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(`{}`))
+		r.Header.Set("Content-Type", "application/json")
+		tt.edit(r)
+		w := httptest.NewRecorder()
+		prior := heard.take()
+		s.ServeHTTP(w, r)
+		if got := heard.take(); w.Code != tt.want || !slices.Equal(got, []backend.Rejection{{Principal: "p", Status: tt.want}}) {
+			t.Errorf("status %d, heard of %+v", w.Code, got)
+		}
+		heard.list = prior
+	}
 	large := backend.Rejection{Principal: "p", Code: ahp.CodeInvalidRequest}
 	if got := heard.take(); !slices.Equal(got, []backend.Rejection{large, large}) {
 		t.Errorf("over the limit: heard of %+v, want it over both carriers", got)
+	}
+}
+
+func TestRejectionsOfWhoIsNotLetIn(t *testing.T) {
+	var heard rejections
+	s := newServer(t, decide, backend.Options{
+		Rejected:     heard.add,
+		Authenticate: backend.BearerToken("right", "p"),
+		Authorize:    func(*http.Request, string) bool { return false },
+	})
+	for token, want := range map[string]backend.Rejection{
+		"wrong": {Status: http.StatusUnauthorized}, "right": {Principal: "p", Status: http.StatusForbidden},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(`{}`))
+		r.Header.Set("Authorization", "Bearer "+token)
+		s.ServeHTTP(httptest.NewRecorder(), r)
+		if got := heard.take(); !slices.Equal(got, []backend.Rejection{want}) {
+			t.Errorf("%s: heard of %+v, want %+v", token, got, want)
+		}
 	}
 }
 

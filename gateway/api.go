@@ -225,7 +225,9 @@ func (g *Gateway) servers() []*server {
 				hosts = append(hosts, host)
 			}
 		}
-		list = append(list, g.newServer(g.tcpLn, "token", newGuard(t.Token, hosts, t.TLS != nil, mux)))
+		list = append(list, g.newServer(g.tcpLn, "token", newGuard(t.Token, hosts, t.TLS != nil, mux, func(status int) {
+			g.rejected(backend.Rejection{Principal: "token", Status: status})
+		})))
 	}
 	return list
 }

@@ -19,11 +19,13 @@ type guard struct {
 	hosts []string // lower case, without port
 	tls   bool
 	next  http.Handler
+	// turned hears of each request that is not let through, and returns at once.
+	turned func(status int)
 }
 
 // newGuard lets requests through that name one of hosts and carry token.
-func newGuard(token string, hosts []string, tls bool, next http.Handler) *guard {
-	g := &guard{token: sha256.Sum256([]byte(token)), tls: tls, next: next}
+func newGuard(token string, hosts []string, tls bool, next http.Handler, turned func(status int)) *guard {
+	g := &guard{token: sha256.Sum256([]byte(token)), tls: tls, next: next, turned: turned}
 	for _, h := range hosts {
 		g.hosts = append(g.hosts, strings.ToLower(strings.Trim(h, "[]")))
 	}
@@ -31,14 +33,18 @@ func newGuard(token string, hosts []string, tls bool, next http.Handler) *guard 
 }
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	refuse := func(status int, why string) {
+		g.turned(status)
+		http.Error(w, why, status)
+	}
 	switch {
 	case !g.hostAllowed(r.Host):
-		http.Error(w, "unknown host", http.StatusMisdirectedRequest)
+		refuse(http.StatusMisdirectedRequest, "unknown host")
 	case !g.originAllowed(r):
-		http.Error(w, "cross-origin requests are refused", http.StatusForbidden)
+		refuse(http.StatusForbidden, "cross-origin requests are refused")
 	case !g.tokenValid(r):
 		w.Header().Set("WWW-Authenticate", `Bearer realm="holdpoint"`)
-		http.Error(w, "a token is required", http.StatusUnauthorized)
+		refuse(http.StatusUnauthorized, "a token is required")
 	default:
 		g.next.ServeHTTP(w, r)
 	}

@@ -43,9 +43,10 @@ func TestGuard(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			turned := 200
 			g := newGuard(token, []string{"localhost", "127.0.0.1", "::1"}, tt.tls, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				io.WriteString(w, "inside")
-			}))
+			}), func(status int) { turned = status })
 			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}"))
 			r.Host = tt.host
 			for k, v := range tt.header {
@@ -55,6 +56,9 @@ func TestGuard(t *testing.T) {
 			g.ServeHTTP(w, r)
 			if w.Code != tt.want {
 				t.Errorf("status %d, want %d", w.Code, tt.want)
+			}
+			if turned != tt.want {
+				t.Errorf("told of %d, want %d", turned, tt.want)
 			}
 			if inside := strings.Contains(w.Body.String(), "inside"); inside != (tt.want == 200) {
 				t.Errorf("reached the handler: %v", inside)

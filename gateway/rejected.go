@@ -46,6 +46,7 @@ type rejectedCount struct {
 type rejectedKind struct {
 	Principal   string        `json:"principal"`
 	Code        ahp.ErrorCode `json:"code"`
+	Status      int           `json:"status,omitempty"`
 	Observation bool          `json:"observation,omitempty"`
 }
 
@@ -92,14 +93,18 @@ func (r *rejections) take() (rec rejectedRecord, ok bool) {
 	clear(r.counts)
 	slices.SortFunc(rec.Counts, func(a, b rejectedCount) int {
 		// An observation of a kind stands behind the request.
-		return cmp.Or(cmp.Compare(a.Principal, b.Principal), cmp.Compare(a.Code, b.Code), cmp.Compare(strconv.FormatBool(a.Observation), strconv.FormatBool(b.Observation)))
+		return cmp.Or(cmp.Compare(a.Principal, b.Principal), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Status, b.Status), cmp.Compare(strconv.FormatBool(a.Observation), strconv.FormatBool(b.Observation)))
 	})
 	return rec, true
 }
 
 // rejected hears of a message that the endpoint did not ask the policy about.
 func (g *Gateway) rejected(x backend.Rejection) {
-	g.metrics.rejected.WithLabelValues(strconv.Itoa(int(x.Code))).Inc()
+	code := strconv.Itoa(int(x.Code))
+	if x.Status != 0 {
+		code = "http_" + strconv.Itoa(x.Status)
+	}
+	g.metrics.rejected.WithLabelValues(code).Inc()
 	g.rejections.add(x)
 }
 

@@ -38,8 +38,13 @@ func TestRejectedMessagesAreCounted(t *testing.T) {
 		post(`{"SECRET":`, "-32700")
 		post(strings.Replace(interceptForcePush, `"capabilities"`, `"SECRET"`, 1), "-32602")
 	}
+	resp, err := r.unixClient().Post("http://holdpoint/ahp", "text/plain", strings.NewReader("SECRET"))
+	if err != nil || resp.StatusCode != http.StatusUnsupportedMediaType {
+		t.Fatal(resp, err)
+	}
+	_ = resp.Body.Close()
 	post(strings.ReplaceAll(interceptForcePush, "origin main", "origin SECRET"), "-32602")
-	if got := r.metric("holdpoint_ahp_rejected_total"); !strings.Contains(got, `{code="-32700"} 21`) || !strings.Contains(got, `{code="-32602"} 21`) {
+	if got := r.metric("holdpoint_ahp_rejected_total"); !strings.Contains(got, `{code="-32700"} 21`) || !strings.Contains(got, `{code="-32602"} 21`) || !strings.Contains(got, `{code="http_415"} 1`) {
 		t.Errorf("figures:\n%s", got)
 	}
 	if n := rejected(); n != 1 {
@@ -53,7 +58,7 @@ func TestRejectedMessagesAreCounted(t *testing.T) {
 	}
 	for i, want := range []string{
 		`[{"principal":"unix","code":-32700,"messages":1}]`,
-		`[{"principal":"unix","code":-32700,"messages":20},{"principal":"unix","code":-32602,"messages":21}]`,
+		`[{"principal":"unix","code":-32700,"messages":20},{"principal":"unix","code":-32602,"messages":21},{"principal":"unix","code":0,"status":415,"messages":1}]`,
 	} {
 		schematest.Validate(t, "rejected-record", recs[i].Data)
 		if strings.Contains(string(recs[i].Data), "SECRET") {
@@ -63,7 +68,7 @@ func TestRejectedMessagesAreCounted(t *testing.T) {
 			Messages int64           `json:"messages"`
 			Counts   json.RawMessage `json:"counts"`
 		}
-		if err := json.Unmarshal(recs[i].Data, &d); err != nil || string(d.Counts) != want || d.Messages != []int64{1, 41}[i] {
+		if err := json.Unmarshal(recs[i].Data, &d); err != nil || string(d.Counts) != want || d.Messages != []int64{1, 42}[i] {
 			t.Errorf("entry %d: %s, want %s", i, recs[i].Data, want)
 		}
 	}

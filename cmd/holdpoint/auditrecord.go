@@ -147,6 +147,7 @@ func describe(r *audit.Record) (outcome string, st style, took, why string) {
 			Messages int64 `json:"messages"`
 			Counts   []struct {
 				Code     ahp.ErrorCode `json:"code"`
+				Status   int           `json:"status"`
 				Messages int64         `json:"messages"`
 			} `json:"counts"`
 		}
@@ -155,6 +156,10 @@ func describe(r *audit.Record) (outcome string, st style, took, why string) {
 		}
 		var by []string
 		for _, c := range d.Counts {
+			if c.Status != 0 {
+				by = append(by, fmt.Sprintf("%d × HTTP %d", c.Messages, c.Status))
+				continue
+			}
 			by = append(by, fmt.Sprintf("%d × %s (%d)", c.Messages, c.Code.Name(), c.Code))
 		}
 		return r.Decision, yellow, "", plural(int(d.Messages), "message") + " to the AHP endpoint that the policy was not asked about: " + strings.Join(by, ", ")
