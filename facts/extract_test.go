@@ -432,7 +432,7 @@ func FuzzExtract(f *testing.F) {
 	f.Add("fs_read", "file_read", `{"operations":[{"mode":"Line","path":"/etc/hosts"}]}`)
 	f.Fuzz(func(t *testing.T, name, kind, input string) {
 		if len(input) > 4096 {
-			t.Skip()
+			return
 		}
 		got, err := facts.Extract(t.Context(), event(name, ahp.ToolKind(kind), input), facts.Options{Home: "/home/dev", Dialect: shell.Bash})
 		if err != nil {

@@ -185,19 +185,6 @@ func TestUndecidableCorpus(t *testing.T) {
 	}
 }
 
-// TestCorpusFile scores any file in the corpus format, for work on the rules.
-func TestCorpusFile(t *testing.T) {
-	name := os.Getenv("HOLDPOINT_SHELL_CORPUS")
-	if name == "" {
-		t.Skip("no test: HOLDPOINT_SHELL_CORPUS names no file to score")
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run(t, readCorpus(t, data)).report(t, os.Getenv("HOLDPOINT_SHELL_LIST") != "")
-}
-
 // TestOwnCases runs the cases of testdata/cases.txt.
 func TestOwnCases(t *testing.T) {
 	data, err := os.ReadFile(or(os.Getenv("HOLDPOINT_CASES"), "testdata/cases.txt"))

@@ -245,7 +245,7 @@ func TestChildrenEndWhenWeAreKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe, "-test.run=^TestHelperHarness$", "-test.v")
+	cmd := exec.Command(exe, "-test.run=^$")
 	cmd.Env = append(os.Environ(), "HELPER_LOG="+log, "HELPER_BACKEND="+badtest.Path(t))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -269,21 +269,26 @@ func TestChildrenEndWhenWeAreKilled(t *testing.T) {
 	}
 }
 
-// TestHelperHarness is no test: it is the process that the test above kills.
-func TestHelperHarness(t *testing.T) {
-	log := os.Getenv("HELPER_LOG")
-	if log == "" {
-		t.Skip("no test: the process that TestChildrenEndWhenWeAreKilled starts")
-	}
+// ask is the process that the test above kills: it asks two children until it ends.
+func ask(log, program string) error {
 	tr := func(args ...string) *ahp.StdioTransport {
-		return &ahp.StdioTransport{Command: os.Getenv("HELPER_BACKEND"), Args: append(args, "-log", log), Lifecycle: ahp.Persistent}
+		return &ahp.StdioTransport{Command: program, Args: append(args, "-log", log), Lifecycle: ahp.Persistent}
 	}
-	r := open(t, nil,
+	h, err := harness.New(&ahp.Registration{Version: ahp.Version01, Hooks: []ahp.Backend{
 		intercept("net.acme.first", tr(), long, ahp.FailClosed),
 		intercept("net.acme.second", tr("-fault", "slow", "-delay", "100ms"), long, ahp.FailClosed),
-	)
+	}}, harness.Options{Source: "urn:example:test", Capabilities: ahp.DenyOnly(), Recorder: harness.Discard})
+	if err != nil {
+		return err
+	}
 	for {
-		_, _ = settleOne(t, r, toolBefore())
+		c := h.Begin(context.Background(), toolBefore())
+		if _, err := c.Settle(); err != nil {
+			return err
+		}
+		if err := c.Wait(context.Background()); err != nil {
+			return err
+		}
 	}
 }
 

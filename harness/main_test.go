@@ -22,6 +22,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if log := os.Getenv("HELPER_LOG"); log != "" {
+		os.Stderr.WriteString(ask(log, os.Getenv("HELPER_BACKEND")).Error())
+		os.Exit(1)
+	}
 	code := badtest.Main(m)
 	if code == 0 {
 		if err := goleak.Find(); err != nil {

@@ -124,7 +124,7 @@ func FuzzCondition(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, cond string) {
 		if len(cond) > 512 || strings.ContainsAny(cond, "\r\n\t") || strings.TrimSpace(cond) != cond {
-			t.Skip()
+			return
 		}
 		prog, err := compiler.Compile(cond)
 		if err != nil {
@@ -132,7 +132,7 @@ func FuzzCondition(f *testing.F) {
 		}
 		set, err := setOf(cond)
 		if err != nil {
-			t.Skip() // YAML cannot hold it in quotes
+			return // YAML cannot hold it in quotes
 		}
 		for _, x := range []*facts.Facts{{}, pushFacts(), plainFacts()} {
 			want, wantErr := prog.Eval(t.Context(), policy.NewInput(x))

@@ -561,7 +561,7 @@ func FuzzValue(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, expr, input string, merge bool) {
 		if len(expr) > 512 || len(input) > 4096 || strings.ContainsAny(expr, "\r\n\t") || strings.TrimSpace(expr) != expr {
-			t.Skip()
+			return
 		}
 		key := "replace"
 		if merge {

@@ -179,7 +179,7 @@ func FuzzLint(f *testing.F) {
 	f.Add([]byte(rules(value("a", "true", "modify", "merge", `{"a": tool.input.b}`) + "    on: [tool.before]\n" + value("b", "true", "inject", "text", "x") + "    deliverAt: now\n" + rule("c", "true", "ask"))))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 1<<14 {
-			t.Skip()
+			return
 		}
 		probs := policy.Lint("f.yaml", data, policy.Options{Engine: engine()})
 		for _, p := range probs {

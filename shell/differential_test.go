@@ -153,9 +153,6 @@ func TestDifferential(t *testing.T) {
 	if len(cases) < 200 {
 		t.Fatalf("%d commands, want at least 200", len(cases))
 	}
-	if testing.Short() {
-		t.Skip("runs hundreds of programs")
-	}
 	required := os.Getenv("HOLDPOINT_REQUIRE_CORPUS") == "1"
 	if why := isolation(); why != "" {
 		if required {
