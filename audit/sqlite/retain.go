@@ -107,10 +107,10 @@ func (l *Log) prune(ctx context.Context, to audit.ID, reason string) (int64, err
 			n, err = l.w.prune(to, reason, !announced)
 			return err
 		})
-		total += n
 		if err != nil {
-			return total, err
+			return total, err // n may still be written to
 		}
+		total += n
 		if n < pruneChunk {
 			return total, l.shrink(ctx)
 		}

@@ -316,9 +316,18 @@ func clone(e audit.Entry) audit.Entry {
 	return e
 }
 
-// do runs f on the writer's goroutine, after everything that was queued before.
+// do runs f on the writer's goroutine, after everything that was queued before,
+// and not at all once ctx has ended: wait alone would report whichever of the
+// two it saw first, and f would run for nobody. When do returns the cause of
+// ctx, f may still be running, so what f writes is not the caller's to read.
 func (w *writer) do(ctx context.Context, f func() error) error {
-	r := &request{run: f, result: make(chan result, 1)}
+	run := func() error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return f()
+	}
+	r := &request{run: run, result: make(chan result, 1)}
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
