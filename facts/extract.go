@@ -214,7 +214,10 @@ func (x *extractor) unwrapMCP(name string, input map[string]any) (map[string]any
 				return inner, true
 			}
 		}
-		x.f.Undecidable = true
+		x.malformed("/arguments", args, "an object or the text of one")
+	case nil:
+	default:
+		x.malformed("/arguments", args, "an object or the text of one")
 	}
 	return nil, false
 }
@@ -292,6 +295,7 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 		keys = codeKeys
 	}
 	text, pointer, dialect := "", "", shape.dialect
+	var odd misfit
 	var buf [8]string
 	for _, k := range sortedInto(buf[:0], input) {
 		pk := plainKey(k)
@@ -311,24 +315,44 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 			if !keys[pk] {
 				continue
 			}
+			if len(v) == 0 {
+				x.f.Undecidable = true
+				continue
+			}
 			words, ok := stringList(v)
 			if !ok {
-				x.f.Undecidable = true
+				x.unreadable("/"+escapePointer(k), v, "a list of texts")
 				continue
 			}
 			line := quoteArgv(words)
 			if pk == "commands" {
 				line = strings.Join(words, "\n")
 			}
-			if text != "" {
-				line = text + "\n" + line
+			text, pointer = joinLines(text, line), ""
+		case map[string]any:
+			if !keys[pk] {
+				continue
 			}
-			text, pointer = line, ""
+			words, ok := stringList([]any{v})
+			if !ok {
+				x.unreadable("/"+escapePointer(k), v, "a text")
+				continue
+			}
+			text, pointer = joinLines(text, words[0]), ""
+		default:
+			if keys[pk] {
+				odd.note("/"+escapePointer(k), v)
+			}
 		}
 	}
 	switch {
 	case strings.EqualFold(name, "use_aws"):
 		text, pointer = awsLine(input), ""
+		for _, k := range [...]string{"service_name", "operation_name"} {
+			if _, ok := input[k].(string); !ok && input[k] != nil {
+				odd.note("/"+k, input[k])
+			}
+		}
 	case shape.code != "" && text != "":
 		opt := " -c "
 		if shape.code == "node" {
@@ -339,6 +363,9 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 	if text == "" {
 		// A shell tool without a command that we can read may still run one.
 		x.f.Undecidable = true
+		if odd.set {
+			x.unreadable(odd.pointer, odd.value, "a text")
+		}
 		return
 	}
 	if dialect == shell.Unknown {
@@ -357,6 +384,14 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 	}
 	shellFacts(x.f, r)
 	x.bound()
+}
+
+// joinLines puts the text of two members together: both are judged.
+func joinLines(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "\n" + b
 }
 
 // bound cuts what is over the limits. A cut list is incomplete, so it is a breach.

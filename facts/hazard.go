@@ -34,10 +34,11 @@ const (
 	ResourceExhaust   = "resource.exhaust"
 )
 
-// hazards computes the hazards of everything else in f. It runs last, once per
-// event. Files and addresses of all tools are in f.Files and f.URLs by then.
+// hazards computes the hazards of everything else in f, after those that are in it
+// already. It runs last, once per event. Files and addresses of all tools are in
+// f.Files and f.URLs by then.
 func hazards(f *Facts, o *Options) []Hazard {
-	h := &hazardFinder{f: f, o: o}
+	h := &hazardFinder{f: f, o: o, out: f.Hazards}
 	if f.Shell != nil && f.Shell.Result != nil {
 		h.shell(f.Shell.Result, f.Shell.Text)
 	}

@@ -100,21 +100,40 @@ func (x *extractor) files(shape toolShape, via string, input map[string]any) {
 			op = FileDelete
 		}
 	}
-	x.filesIn(input, "", op, shape, via, certainty, strict, 0)
+	r := fileReader{x: x, shape: shape, via: via, certainty: certainty, strict: strict}
+	r.read(input, "", op, 0)
+	if r.odd.set && len(x.f.Files) == 0 && fileKind(shape.kind) {
+		x.unreadable(r.odd.pointer, r.odd.value, "a path")
+	}
 	if shape.kind == ahp.KindSearch && len(x.f.Files) == 0 {
 		// A search without a path is in the working folder.
 		x.addFile(".", op, shape.tree, via, certainty, Span{})
 	}
 }
 
-func (x *extractor) filesIn(obj map[string]any, at string, op FileOp, shape toolShape, via string, c Certainty, strict bool, depth int) {
+// A fileReader reads the paths of one input.
+type fileReader struct {
+	x         *extractor
+	shape     toolShape
+	via       string
+	certainty Certainty
+	strict    bool   // only what can be nothing but a path
+	odd       misfit // where a path should be
+}
+
+func (r *fileReader) add(name string, op FileOp, ptr string) {
+	r.x.addFile(name, op, r.shape.tree, r.via, r.certainty, Span{Pointer: ptr, End: len(name)})
+}
+
+func (r *fileReader) read(obj map[string]any, at string, op FileOp, depth int) {
 	if depth > 4 {
 		return
 	}
+	shape, strict := r.shape, r.strict
 	fromOp := FileRead
-	name := strings.ToLower(x.f.Tool.Name)
-	if x.f.MCP != nil {
-		name = strings.ToLower(x.f.MCP.Tool)
+	name := strings.ToLower(r.x.f.Tool.Name)
+	if r.x.f.MCP != nil {
+		name = strings.ToLower(r.x.f.MCP.Tool)
 	}
 	if strings.Contains(name, "move") || strings.Contains(name, "rename") {
 		fromOp = FileDelete
@@ -124,6 +143,7 @@ func (x *extractor) filesIn(obj map[string]any, at string, op FileOp, shape tool
 	}
 	for _, k := range sortedKeys(obj) {
 		pk, ptr := plainKey(k), at+"/"+escapePointer(k)
+		sure := surePathKeys[pk] && fileKind(shape.kind)
 		switch v := obj[k].(type) {
 		case string:
 			switch {
@@ -136,13 +156,15 @@ func (x *extractor) filesIn(obj map[string]any, at string, op FileOp, shape tool
 				if pk == "uri" && !strings.HasPrefix(strings.ToLower(v), "file:") && strings.Contains(v, "://") {
 					continue
 				}
-				x.addFile(v, op, shape.tree, via, c, Span{Pointer: ptr, End: len(v)})
+				r.add(v, op, ptr)
 			case fromKeys[pk] && (strict || shape.op == FileWrite && hasKey(obj, toKeys)):
-				x.addFile(v, fromOp, shape.tree, via, c, Span{Pointer: ptr, End: len(v)})
+				r.add(v, fromOp, ptr)
 			case toKeys[pk] && (strict || shape.op == FileWrite && hasKey(obj, fromKeys)):
-				x.addFile(v, FileWrite, shape.tree, via, c, Span{Pointer: ptr, End: len(v)})
+				r.add(v, FileWrite, ptr)
 			case pk == "pattern" && shape.kind == ahp.KindSearch && shape.op == FileList:
-				x.globPattern(v, shape, via, ptr)
+				r.x.globPattern(v, shape, r.via, ptr)
+			case nestedKeys[pk]:
+				r.odd.note(ptr, v)
 			}
 		case []any:
 			for i, e := range v {
@@ -150,17 +172,30 @@ func (x *extractor) filesIn(obj map[string]any, at string, op FileOp, shape tool
 				switch e := e.(type) {
 				case string:
 					if pathKeys[pk] && (!strict || rooted(e)) && pk != "include" {
-						x.addFile(e, op, shape.tree, via, c, Span{Pointer: eptr, End: len(e)})
+						r.add(e, op, eptr)
 					}
+					continue
 				case map[string]any:
 					if nestedKeys[pk] {
-						x.filesIn(e, eptr, op, shape, via, c, strict, depth+1)
+						r.read(e, eptr, op, depth+1)
+						continue
 					}
+				}
+				if sure {
+					r.x.unreadable(eptr, e, "a path")
+					break
 				}
 			}
 		case map[string]any:
-			if nestedKeys[pk] || pk == "arguments" || pk == "args" || pk == "params" {
-				x.filesIn(v, ptr, op, shape, via, c, strict, depth+1)
+			switch {
+			case nestedKeys[pk] || pk == "arguments" || pk == "args" || pk == "params":
+				r.read(v, ptr, op, depth+1)
+			case sure:
+				r.x.unreadable(ptr, v, "a path")
+			}
+		default:
+			if sure || nestedKeys[pk] {
+				r.odd.note(ptr, v)
 			}
 		}
 	}
@@ -212,6 +247,7 @@ func (x *extractor) patches(input map[string]any) bool {
 		return false
 	}
 	found := false
+	var odd misfit
 	for _, k := range sortedKeys(input) {
 		text, ok := input[k].(string)
 		if list, isList := input[k].([]any); isList {
@@ -220,7 +256,11 @@ func (x *extractor) patches(input map[string]any) bool {
 				text, ok = words[len(words)-1], true
 			}
 		}
-		if !ok || !patchKeys[plainKey(k)] {
+		if !patchKeys[plainKey(k)] {
+			continue
+		}
+		if !ok {
+			odd.note("/"+escapePointer(k), input[k])
 			continue
 		}
 		files, err := ParsePatch(text, x.limits.Files)
@@ -244,6 +284,9 @@ func (x *extractor) patches(input map[string]any) bool {
 	}
 	if patchTool && !found {
 		x.f.Undecidable = true
+		if odd.set {
+			x.unreadable(odd.pointer, odd.value, "a patch")
+		}
 	}
 	return found
 }
@@ -282,8 +325,10 @@ func (x *extractor) fetch(shape toolShape, input map[string]any) {
 			x.f.URLs = append(x.f.URLs, u)
 		}
 	}
+	var odd misfit
 	for _, k := range sortedKeys(input) {
 		pk, ptr := plainKey(k), "/"+escapePointer(k)
+		sure := known && sureURLKeys[pk]
 		switch v := input[k].(type) {
 		case string:
 			switch {
@@ -302,18 +347,34 @@ func (x *extractor) fetch(shape toolShape, input map[string]any) {
 				switch e := e.(type) {
 				case string:
 					add(e, ptr+"/"+itoa(i), Span{End: len(e)}, known)
+					continue
 				case map[string]any:
 					if s, ok := e["url"].(string); ok {
 						add(s, ptr+"/"+itoa(i)+"/url", Span{End: len(s)}, known)
+						continue
 					}
+				}
+				if sure {
+					x.unreadable(ptr+"/"+itoa(i), e, "an address")
+					break
 				}
 			}
 		case map[string]any:
-			if pk == "request" || pk == "arguments" || pk == "args" {
+			switch {
+			case pk == "request" || pk == "arguments" || pk == "args":
 				if s, ok := v["url"].(string); ok {
 					add(s, ptr+"/url", Span{End: len(s)}, known)
 				}
+			case sure:
+				x.unreadable(ptr, v, "an address")
+			}
+		default:
+			if sure {
+				odd.note(ptr, v)
 			}
 		}
+	}
+	if odd.set && len(x.f.URLs) == 0 && len(x.f.Files) == 0 {
+		x.unreadable(odd.pointer, odd.value, "an address")
 	}
 }

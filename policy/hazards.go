@@ -8,13 +8,14 @@ import (
 	"github.com/holdpoint/holdpoint/facts"
 )
 
-// HazardCodes returns the codes of the taxonomy, sorted.
+// HazardCodes returns the codes that hazards have, sorted: those of the taxonomy of
+// commands, and [facts.InputUnreadable].
 func HazardCodes() []string { return slices.Clone(hazardCodes) }
 
 var hazardCodes = []string{
 	"db.destructive", "fs.delete_recursive", "fs.device_write", "fs.permissions", "fs.write_outside_workspace",
 	"git.discard_work", "git.force_push", "git.force_push_lease", "git.history_rewrite", "git.hook_bypass",
-	"git.remote_branch_delete", "guard.tamper", "infra.destructive", "net.listen", "net.pipe_to_shell",
+	"git.remote_branch_delete", "guard.tamper", "infra.destructive", facts.InputUnreadable, "net.listen", "net.pipe_to_shell",
 	"net.reverse_shell", "net.upload", "obfuscation", "persistence", "pkg.publish", "priv.escalate",
 	"proc.kill_broad", "resource.exhaust", "secrets.literal", "secrets.read", "sys.disrupt",
 }

@@ -74,13 +74,14 @@ func TestDefaultPackIsComplete(t *testing.T) {
 	}
 }
 
-// The codes are those of the taxonomy.
+// The codes are those of the taxonomy, and the one for input that is no command.
 func TestHazardCodesAreTheTaxonomy(t *testing.T) {
 	text := corpus.File(t, "shell/TAXONOMY.md")
 	var want []string
 	for _, m := range regexp.MustCompile("(?m)^### `([a-z_.]+)`$").FindAllSubmatch(text, -1) {
 		want = append(want, string(m[1]))
 	}
+	want = append(want, facts.InputUnreadable)
 	slices.Sort(want)
 	if got := policy.HazardCodes(); !slices.Equal(got, want) {
 		t.Errorf("got %v\nwant %v", got, want)
