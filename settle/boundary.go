@@ -32,13 +32,14 @@ type Boundary struct{ a *accepted }
 // accepted is immutable once a Boundary points to it.
 type accepted struct {
 	original, ev *ahp.Event
+	input        *object // ev's tool input, if it was changed and is long: cut for the next change
 	caps         ahp.Capabilities
 	opts         BoundaryOptions
 
 	phase      phase
+	failedOpen bool
 	by         string // who ended the chain
 	class      ahp.FailureClass
-	failedOpen bool
 	denies     []*ahp.Deny // of the response that ended the chain
 	stop       string      // the reason of the first stop
 

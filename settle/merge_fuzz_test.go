@@ -2,12 +2,14 @@ package settle_test
 
 import (
 	"bytes"
+	"fmt"
 	"math/big"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/settle"
@@ -175,6 +177,49 @@ func FuzzMerge(f *testing.F) {
 		}
 		if ok && reflect.DeepEqual(before, any(after)) == v.Changed {
 			t.Fatalf("%q %s %q: changed %v", base, op, value, v.Changed)
+		}
+	})
+}
+
+// TestMergesHaveNoMemory is a property: what a change makes of an input that was
+// changed before is what it makes of the same text as it came, byte for byte, and it
+// hangs on nothing that the effects before were made of.
+func TestMergesHaveNoMemory(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		genObject := func(least int, what string) string {
+			var list []string
+			for _, k := range rapid.SliceOfNDistinct(rapid.IntRange(0, 40), least, 40, rapid.ID[int]).Draw(t, what) {
+				name := rapid.SampledFrom([]string{`"k%d"`, `"\u006b%d"`, `"k%d\n"`, `"ä\"%d"`, ` "%d" `}).Draw(t, "spelling")
+				list = append(list, fmt.Sprintf(name, k)+":"+rapid.SampledFrom(values).Draw(t, "value"))
+			}
+			return "{" + strings.Join(list, rapid.SampledFrom([]string{",", " ,\n"}).Draw(t, "comma")) + "}"
+		}
+		open := func(text string) settle.Boundary {
+			ev := boundary(ahp.ToolBefore)
+			ev.Tool.Input = ahp.Raw(text)
+			return settle.Open(ev, everything(ahp.ToolBefore, 0), settle.BoundaryOptions{})
+		}
+		base := genObject(1, "base")
+		if rapid.Bool().Draw(t, "long") { // of which the cut is kept
+			base = `{"pad":"` + strings.Repeat("x", 2<<10) + `",` + base[1:]
+		}
+		b := open(base)
+		for range rapid.IntRange(1, 6).Draw(t, "changes") {
+			before := input(b)
+			op := rapid.SampledFrom([]ahp.Operation{ahp.OpMerge, ahp.OpMerge, ahp.OpMerge, ahp.OpMerge, ahp.OpReplace}).Draw(t, "operation")
+			raw := []byte(genObject(0, "change"))
+			next, v := say(b, object(ahp.TargetInput, op, string(raw)), &ahp.Modify{Target: ahp.TargetInput, Operation: ahp.OpMerge, Value: ahp.Value{JSON: raw}})
+			alone, w := say(open(before), object(ahp.TargetInput, op, string(raw)), object(ahp.TargetInput, ahp.OpMerge, string(raw)))
+			for i := range raw {
+				raw[i] = 'x' // as when a frame's memory is used again
+			}
+			if (v.Failure == nil) != (w.Failure == nil) || v.Changed != w.Changed {
+				t.Fatalf("%s: %+v, and alone %+v", before, v, w)
+			}
+			if input(next) != input(alone) || input(b) != before {
+				t.Fatalf("%s\nbecame %s\nand alone %s", before, input(next), input(alone))
+			}
+			b = next
 		}
 	})
 }

@@ -17,10 +17,11 @@ var (
 // stand: a shallow merge needs no more, and what it does not touch keeps its bytes.
 type object struct {
 	members []member
-	// Of many members, made when first needed: the first of each name, and the names
-	// that stand twice.
+	// Of many members, made when several were asked for: the first of each name, and the
+	// names that stand twice.
 	index map[string]int
 	twice map[string]struct{}
+	asked int // how often find looked without an index
 }
 
 type member struct {
@@ -29,7 +30,7 @@ type member struct {
 	val  []byte
 }
 
-// few is how many members are searched one by one.
+// few is how many members are searched one by one, and for how many names so in more.
 const few = 12
 
 // parseObject cuts text, which is well-formed JSON, and refuses repeated names however
@@ -87,8 +88,8 @@ func (o *object) unique() bool {
 }
 
 // indexed makes the index where there are many members, and reports whether there is
-// one: looking through all of them for each name would take as long as whoever sends
-// them likes.
+// one: looking through all of them for each of many names would take as long as whoever
+// sends them likes.
 func (o *object) indexed() bool {
 	if o.index == nil && len(o.members) > few {
 		o.index = make(map[string]int, len(o.members))
@@ -119,7 +120,7 @@ func (o *object) clone() object {
 
 // find returns the position of the member called name, or -1.
 func (o *object) find(name []byte) int {
-	if o.indexed() {
+	if o.asked++; o.asked > few && o.indexed() {
 		if i, ok := o.index[string(name)]; ok {
 			return i
 		}
@@ -212,13 +213,30 @@ func (o *object) append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// size is how many bytes append writes.
-func (o *object) size() int {
+// text returns the object as text of its own.
+func (o *object) text() []byte {
 	n := 2
 	for i := range o.members {
 		n += len(o.members[i].key) + len(o.members[i].val) + 2
 	}
-	return n
+	return o.append(make([]byte, 0, n))
+}
+
+// at points the members to where they stand in text, which is what append wrote: they
+// keep nothing alive that they came from, and the text need not be cut again.
+func (o *object) at(text []byte) {
+	i := 1
+	for j := range o.members {
+		m := &o.members[j]
+		m.key, i = text[i:i+len(m.key)], i+len(m.key)+1
+		m.val, i = text[i:i+len(m.val)], i+len(m.val)+1
+		switch len(m.name) {
+		case len(m.key) - 2: // nothing is escaped
+			m.name = m.key[1 : len(m.key)-1]
+		case len(m.key): // what has no text
+			m.name = m.key
+		}
+	}
 }
 
 // unquote returns the text of a JSON string, sharing it where nothing is escaped.

@@ -145,7 +145,7 @@ func (a *accepted) values(before *accepted, view *ahp.Event, s *Step) (ended boo
 			a.denies = append(a.denies, e)
 		case *ahp.Modify:
 			if at, err = c.modify(e); err == nil && t.kind == "" {
-				err = t.open(before.ev, view, e.Target.At(before.ev.Type))
+				err = t.open(before, view, e.Target.At(before.ev.Type))
 			}
 			if err == nil {
 				err = t.change(e, before.ev, view)
@@ -185,6 +185,7 @@ func (a *accepted) values(before *accepted, view *ahp.Event, s *Step) (ended boo
 		}
 		if a.ev = next; next != before.ev {
 			a.candidate, a.supplier = nil, "" // D-RET-2: it was bound to another operation
+			a.input = t.cut
 		}
 	}
 	if result != nil {

@@ -25,12 +25,19 @@ type target struct {
 
 	base  object // obj as it was
 	outer object // the ElicitResult around obj
+
+	cut *object // of the tool input that was made, if it is long
 }
 
-// open copies the target of ev: slices are cut to their length, so that an append
-// leaves the event alone.
-func (t *target) open(ev, view *ahp.Event, kind ahp.ValueKind) error {
+// longInput is the length, in bytes, from which it pays to keep the cut of an input
+// that was changed, whether or not another change comes.
+const longInput = 2 << 10
+
+// open copies the target of the event: slices are cut to their length, so that an
+// append leaves the event alone.
+func (t *target) open(a *accepted, view *ahp.Event, kind ahp.ValueKind) error {
 	t.kind = kind
+	ev := a.ev
 	switch kind {
 	case ahp.ValueMessages:
 		t.msgs = slices.Clip(ev.Messages)
@@ -41,12 +48,16 @@ func (t *target) open(ev, view *ahp.Event, kind ahp.ValueKind) error {
 		return nil
 	case ahp.ValueObject, ahp.ValueAny:
 	}
-	text, err := t.objectText(ev, view)
-	if err != nil {
-		return err
-	}
-	if t.base, err = cutObject(text); err != nil {
-		return err
+	if a.input != nil {
+		t.base = *a.input
+	} else {
+		text, err := t.objectText(ev, view)
+		if err != nil {
+			return err
+		}
+		if t.base, err = cutObject(text); err != nil {
+			return err
+		}
 	}
 	t.obj = t.base.clone()
 	return nil
@@ -177,16 +188,19 @@ func (t *target) finishObject(ev *ahp.Event) (*ahp.Event, error) {
 		if err := formAnswers(&t.obj); err != nil {
 			return nil, err
 		}
-		content := t.obj.append(make([]byte, 0, t.obj.size()))
-		t.outer.set(member{key: []byte(`"content"`), name: []byte("content"), val: content})
-		text := string(t.outer.append(make([]byte, 0, t.outer.size())))
+		t.outer.set(member{key: []byte(`"content"`), name: []byte("content"), val: t.obj.text()})
+		text := string(t.outer.text())
 		body, part := *b, *b.Content
 		part.Text = &text
 		body.Content, next.Body = &part, &body
 	default:
 		tool := *ev.Tool
-		tool.Input = t.obj.append(make([]byte, 0, t.obj.size()))
+		tool.Input = t.obj.text()
 		next.Tool = &tool
+		if len(tool.Input) >= longInput {
+			t.obj.at(tool.Input)
+			t.cut = &object{members: t.obj.members}
+		}
 	}
 	return &next, nil
 }
