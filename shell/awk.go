@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -23,18 +24,7 @@ func (x *inv) awk() value {
 	src := prog.text()
 	names := firstFieldOnly(src) && (p.flag("-F") != nil && strings.ContainsAny(p.flag("-F").val.s, "=:"))
 	out := value{s: unknownText, t: tCmd}
-	base := x.in
-	for i, v := range pos {
-		if isAssign(v.s) {
-			continue
-		}
-		r := f.readFile(v, x.cmd, names)
-		if i == 0 {
-			base = r
-		} else {
-			base = concat(base, r)
-		}
-	}
+	base := x.readAll(slices.DeleteFunc(slices.Clone(pos), func(v value) bool { return isAssign(v.s) }), names)
 	out.t |= base.t
 	if names {
 		f.m.quiet(base)

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -38,6 +39,22 @@ func dashLike(r rune) bool {
 	return false
 }
 
+// lookalikes has the letters and signs that look like a plain one: each word
+// of the text is the plain one and those that look like it.
+var lookalikes = sync.OnceValue(func() map[rune]rune {
+	m := map[rune]rune{}
+	for w := range strings.FieldsSeq("aаɑαạ cсϲⅽ dԁⅾɗ eеҽėẹ gɡց hһհ iіıɩιⅰί jјϳ kκк lⅼӏǀ∣ mмⅿ nոпη " +
+		"oоοօọ᧐๐ pрρ qԛ rгᴦ sѕꜱ tтτ uυսᴜμ vνѵⅴ wѡԝω xхχⅹ yуγү zᴢ BВΒ " +
+		"CСϹ AАΑ EЕΕ HНΗ KКΚ MМΜ OОΟ PРΡ TТΤ XХΧ /∕⁄⧸ .․‧。 ~˜∼～〜 ") {
+		for i, r := range w {
+			if i > 0 {
+				m[r] = rune(w[0])
+			}
+		}
+	}
+	return m
+})
+
 // lookalike gives the plain character that r looks like, or 0.
 func lookalike(r rune) rune {
 	if r >= 0xFF01 && r <= 0xFF5E { // full width
@@ -46,85 +63,7 @@ func lookalike(r rune) rune {
 	if r >= 0x1D400 && r <= 0x1D7FF { // mathematical letters
 		return 'x'
 	}
-	switch r {
-	case 'а', 'ɑ', 'α', 'ạ':
-		return 'a'
-	case 'с', 'ϲ', 'ⅽ':
-		return 'c'
-	case 'ԁ', 'ⅾ', 'ɗ':
-		return 'd'
-	case 'е', 'ҽ', 'ė', 'ẹ':
-		return 'e'
-	case 'ɡ', 'ց':
-		return 'g'
-	case 'һ', 'հ':
-		return 'h'
-	case 'і', 'ı', 'ɩ', 'ι', 'ⅰ', 'ί':
-		return 'i'
-	case 'ј', 'ϳ':
-		return 'j'
-	case 'κ', 'к':
-		return 'k'
-	case 'ⅼ', 'ӏ', 'ǀ', '∣':
-		return 'l'
-	case 'м', 'ⅿ':
-		return 'm'
-	case 'ո', 'п', 'η':
-		return 'n'
-	case 'о', 'ο', 'օ', 'ọ', '᧐', '๐':
-		return 'o'
-	case 'р', 'ρ':
-		return 'p'
-	case 'ԛ':
-		return 'q'
-	case 'г', 'ᴦ':
-		return 'r'
-	case 'ѕ', 'ꜱ':
-		return 's'
-	case 'т', 'τ':
-		return 't'
-	case 'υ', 'ս', 'ᴜ', 'μ':
-		return 'u'
-	case 'ν', 'ѵ', 'ⅴ':
-		return 'v'
-	case 'ѡ', 'ԝ', 'ω':
-		return 'w'
-	case 'х', 'χ', 'ⅹ':
-		return 'x'
-	case 'у', 'γ', 'ү':
-		return 'y'
-	case 'ᴢ':
-		return 'z'
-	case 'В', 'Β':
-		return 'B'
-	case 'С', 'Ϲ':
-		return 'C'
-	case 'А', 'Α':
-		return 'A'
-	case 'Е', 'Ε':
-		return 'E'
-	case 'Н', 'Η':
-		return 'H'
-	case 'К', 'Κ':
-		return 'K'
-	case 'М', 'Μ':
-		return 'M'
-	case 'О', 'Ο':
-		return 'O'
-	case 'Р', 'Ρ':
-		return 'P'
-	case 'Т', 'Τ':
-		return 'T'
-	case 'Х', 'Χ':
-		return 'X'
-	case '∕', '⁄', '⧸':
-		return '/'
-	case '․', '‧', '。':
-		return '.'
-	case '˜', '∼', '～', '〜':
-		return '~'
-	}
-	return 0
+	return lookalikes()[r]
 }
 
 func ascii(s string) bool {

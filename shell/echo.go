@@ -22,6 +22,18 @@ func joinValues(args []value, sep string) value {
 	return out
 }
 
+// joinMarked is the text of joinValues alone; it still tells which globs are active.
+func joinMarked(args []value, sep byte) string {
+	var b strings.Builder
+	for i, v := range args {
+		if i > 0 {
+			b.WriteByte(sep)
+		}
+		b.WriteString(v.s)
+	}
+	return b.String()
+}
+
 // printed records what printing a value shows: secret variables.
 func (x *inv) printed(v value) value {
 	f := x.f

@@ -13,23 +13,11 @@ func (x *inv) eval() value {
 		args = args[1:]
 	}
 	v := joinValues(args, " ")
-	return x.evalText(v, len(args) > 1, func(c value) value {
-		// eval runs in this shell.
-		nested, base, via := f.nested, f.base, f.via
-		if !f.nested {
-			f.nested, f.base = true, x.span
-		}
-		f.via = append(slices.Clip(f.via), ViaEval)
-		f.depth++
-		out := f.runText(c.text())
-		f.depth--
-		f.nested, f.base, f.via = nested, base, via
-		return out
-	})
+	return x.evalText(v, func(c value) value { return f.here(c.text(), ViaEval, x.span) })
 }
 
 // evalText judges text that is run as code after the shell put it together.
-func (x *inv) evalText(v value, many bool, run func(value) value) value {
+func (x *inv) evalText(v value, run func(value) value) value {
 	f, m := x.f, x.f.m
 	if v.s == "" && v.t == 0 {
 		return value{}
@@ -42,7 +30,7 @@ func (x *inv) evalText(v value, many bool, run func(value) value) value {
 		switch {
 		case v.has(tSubst) && v.t&tInit == 0 && v.known():
 			f.disguise(x.span, "text made by a substitution is run", x.cmd)
-		case v.has(tGlued) && v.t&tSubst == 0, v.has(tVar) && manyPieces(v):
+		case v.has(tGlued) && v.t&tSubst == 0:
 			f.disguise(x.span, "text put together from pieces is run", x.cmd)
 		}
 	}
@@ -58,8 +46,6 @@ func (x *inv) evalText(v value, many bool, run func(value) value) value {
 	return run(v)
 }
 
-func manyPieces(v value) bool { return false }
-
 func (x *inv) source() value {
 	f := x.f
 	if len(x.args) < 2 {
@@ -68,18 +54,6 @@ func (x *inv) source() value {
 	v := x.args[1]
 	if v.s == "--" && len(x.args) > 2 {
 		v = x.args[2]
-	}
-	here := func(c value) value {
-		nested, base, via := f.nested, f.base, f.via
-		if !f.nested {
-			f.nested, f.base = true, x.span
-		}
-		f.via = append(slices.Clip(f.via), ViaFile)
-		f.depth++
-		out := f.runText(c.text())
-		f.depth--
-		f.nested, f.base, f.via = nested, base, via
-		return out
 	}
 	run := func(c value) value {
 		x.origin(c)
@@ -90,7 +64,7 @@ func (x *inv) source() value {
 			f.m.renamed = true // whatever it defines
 			return value{}
 		}
-		return here(c)
+		return f.here(c.text(), ViaFile, x.span)
 	}
 	if strings.HasPrefix(v.s, "/dev/fd/proc") {
 		c := f.m.files[v.s]
@@ -142,7 +116,7 @@ func (x *inv) trap() value {
 	g := f.fork()
 	x2 := *x
 	x2.f = g
-	return x2.evalText(args[0], false, func(c value) value {
+	return x2.evalText(args[0], func(c value) value {
 		c.span = x.span
 		g.run(c, ViaTrap, nil)
 		return value{}

@@ -96,7 +96,7 @@ func (x *inv) find() value {
 		for _, st := range starts {
 			names = append(names, st.with(strings.TrimSuffix(st.s, "/")+"/"+string([]byte{markStar})))
 		}
-		out.s = joinMarked(names)
+		out.s = joinMarked(names, '\n')
 	}
 	found := func(st value) value {
 		v := st

@@ -73,7 +73,7 @@ func (x *inv) shell() value {
 		}
 		v := args[0]
 		v.s = v.text()
-		return x.evalText(v, false, func(c value) value {
+		return x.evalText(v, func(c value) value {
 			c.span = x.span
 			return f.run(c, ViaScript, func(g *frame) {
 				env(g)

@@ -14,12 +14,7 @@ func (f *frame) whileClause(c *syntax.WhileClause) value {
 	f.shared = true
 	g := f
 	if endless && !hasBrake(c.Do) {
-		for _, s := range c.Do {
-			if s.Background {
-				f.emit(Action{Kind: Exhaust, Detail: "processes without bound", Span: f.span(s)})
-				break
-			}
-		}
+		f.spawnsForEver(c.Do)
 		f.loops++
 		defer func() { f.loops-- }()
 	}
@@ -54,6 +49,16 @@ func (f *frame) whileClause(c *syntax.WhileClause) value {
 	}
 	f.merge(before, nil)
 	return out
+}
+
+// spawnsForEver judges the body of a loop without an end.
+func (f *frame) spawnsForEver(body []*syntax.Stmt) {
+	for _, s := range body {
+		if s.Background {
+			f.emit(Action{Kind: Exhaust, Detail: "processes without bound", Span: f.span(s)})
+			return
+		}
+	}
 }
 
 func readsLine(cond []*syntax.Stmt) bool {
@@ -196,12 +201,7 @@ func (f *frame) forClause(c *syntax.ForClause) value {
 			f.arith(l.Init)
 		}
 		if endless && !hasBrake(c.Do) {
-			for _, s := range c.Do {
-				if s.Background {
-					f.emit(Action{Kind: Exhaust, Detail: "processes without bound", Span: f.span(s)})
-					break
-				}
-			}
+			f.spawnsForEver(c.Do)
 			f.loops++
 			out = f.block(c.Do)
 			f.loops--

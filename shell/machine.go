@@ -177,20 +177,47 @@ func (m *machine) runPOSIX(text string) {
 	f.runText(text)
 }
 
+// maxRuns bounds the scripts inside one text.
+const maxRuns = 4096
+
+// mayRun counts a script in any language, and reports whether it is within bounds.
+func (f *frame) mayRun(text string) bool {
+	m := f.m
+	m.runs++
+	bound := ""
+	switch {
+	case len(text) > m.lim.Bytes:
+		bound = "bytes"
+	case f.depth > m.lim.Depth:
+		bound = "depth"
+	case m.runs > maxRuns:
+		bound = "nodes"
+	default:
+		return true
+	}
+	m.breach(bound, f.base)
+	return false
+}
+
+// here runs a script in this very frame, as eval and source do.
+func (f *frame) here(text string, via Via, at Span) value {
+	nested, base, before := f.nested, f.base, f.via
+	if !nested {
+		f.nested, f.base = true, at
+	}
+	f.via = append(slices.Clip(f.via), via)
+	f.depth++
+	out := f.runText(text)
+	f.depth--
+	f.nested, f.base, f.via = nested, base, before
+	return out
+}
+
 // runText parses and runs a script in the current frame. What is complete before
 // a syntax error is run, since the shell does that too.
 func (f *frame) runText(text string) value {
 	m := f.m
-	if len(text) > m.lim.Bytes {
-		m.breach("bytes", f.base)
-		return value{}
-	}
-	if f.depth > m.lim.Depth {
-		m.breach("depth", f.base)
-		return value{}
-	}
-	if m.runs++; m.runs > 4096 {
-		m.breach("nodes", f.base)
+	if !f.mayRun(text) {
 		return value{}
 	}
 	// Hosts pass CRLF text on with plain line ends.

@@ -150,7 +150,7 @@ func (x *inv) runSpec() value {
 	}
 	if x.name == "ls" && len(p.pos) > 0 {
 		// Names of what the operands match, when they are patterns or -d is given.
-		names := joinMarked(p.pos)
+		names := joinMarked(p.pos, '\n')
 		if hasGlob(names) || p.given("-d") {
 			out.s = names
 		}
@@ -259,16 +259,4 @@ func eachRole(roles []string, pos []value, do func(string, value)) {
 			do(role, v)
 		}
 	}
-}
-
-// joinMarked joins words without losing which globs are active.
-func joinMarked(vs []value) string {
-	var b strings.Builder
-	for i, v := range vs {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(v.s)
-	}
-	return b.String()
 }

@@ -37,7 +37,6 @@ func (x *inv) sed() value {
 		scripts, pos = pos[:1], pos[1:]
 	}
 	out := value{s: unknownText, t: tCmd}
-	base := x.in
 	names := false
 	for _, s := range scripts {
 		t := s.text()
@@ -45,27 +44,13 @@ func (x *inv) sed() value {
 			names = true
 		}
 	}
-	for i, v := range pos {
-		if inplace {
-			x.writes(v, value{s: unknownText, t: tFile})
-			if n := len(f.m.res.Actions); n > 0 && f.m.res.Actions[n-1].Kind == FileWrite {
-				f.m.res.Actions[n-1].Detail = "inplace"
-			}
-			if backup != "" {
-				name := v.s + backup
-				if strings.Contains(backup, "*") {
-					name = strings.ReplaceAll(backup, "*", baseName(v.s))
-				}
-				x.writes(v.with(name), value{s: unknownText, t: tFile})
-			}
-			continue
+	base := x.in
+	if inplace {
+		for _, v := range pos {
+			x.editInPlace(v, backup)
 		}
-		r := f.readFile(v, x.cmd, names)
-		if i == 0 {
-			base = r
-		} else {
-			base = concat(base, r)
-		}
+	} else {
+		base = x.readAll(pos, names)
 	}
 	out.t |= base.t
 	if names {
@@ -135,6 +120,36 @@ func (x *inv) sed() value {
 		}
 	}
 	_ = at
+	return out
+}
+
+// editInPlace writes a file over, and its backup when there is to be one.
+func (x *inv) editInPlace(v value, backup string) {
+	x.writes(v, value{s: unknownText, t: tFile})
+	acts := x.f.m.res.Actions
+	if n := len(acts); n > 0 && acts[n-1].Kind == FileWrite {
+		acts[n-1].Detail = "inplace"
+	}
+	if backup == "" {
+		return
+	}
+	name := v.s + backup
+	if strings.Contains(backup, "*") {
+		name = strings.ReplaceAll(backup, "*", baseName(v.s))
+	}
+	x.writes(v.with(name), value{s: unknownText, t: tFile})
+}
+
+// readAll reads the files that are named, or what comes in when there are none.
+func (x *inv) readAll(files []value, quiet bool) value {
+	out := x.in
+	for i, v := range files {
+		r := x.f.readFile(v, x.cmd, quiet)
+		if i > 0 {
+			r = concat(out, r)
+		}
+		out = r
+	}
 	return out
 }
 
