@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/holdpoint/holdpoint/ahp"
-	"github.com/holdpoint/holdpoint/ahp/wire01"
+	"github.com/holdpoint/holdpoint/transport"
 )
 
 // check reports everything that is wrong with a registration (V-REG-1). One
@@ -71,8 +71,8 @@ func checkTransport(b *ahp.Backend, o Options, bad func(string, ...any)) {
 	case *ahp.HTTPTransport:
 		if t == nil {
 			bad("/transport: nil")
-		} else if err := wire01.CheckURL(t.URL); err != nil {
-			bad("/transport/url: %w", err)
+		} else if _, err := transport.CheckURL(t.URL); err != nil {
+			bad("/transport/%w", err)
 		}
 	case *ahp.StdioTransport:
 		if t == nil {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/internal/uri"
 )
 
 const (
@@ -127,34 +128,16 @@ func (c *httpCarrier) dial(ctx context.Context, d *net.Dialer, network, address 
 	return t, nil
 }
 
-// CheckURL parses the URL of an HTTP backend: absolute, https, or http on
-// loopback only (V-TLS-1, V-TLS-2), without user information, which would be a
-// literal credential (V-REG-3). Its errors do not quote the URL.
+// CheckURL reads the URL of an HTTP backend as a registration does: absolute, https, or
+// http on loopback only (V-TLS-1, V-TLS-2, D-HTTP-7), without user information, which
+// would be a literal credential (V-REG-3, D-REG-5). Its errors begin with "url: " and do
+// not quote the URL.
 func CheckURL(s string) (*url.URL, error) {
-	u, err := url.Parse(s)
-	switch {
-	case err != nil || u.Host == "" || u.Hostname() == "":
-		return nil, errors.New("url: not an absolute http or https URL")
-	case u.User != nil:
-		return nil, errors.New("url: holds user information; use authentication with tokenEnv")
-	case u.Fragment != "":
-		return nil, errors.New("url: has a fragment")
-	case u.Scheme == "https":
-		return u, nil
-	case u.Scheme == "http" && loopbackName(u.Hostname()):
-		return u, nil
-	case u.Scheme == "http":
-		return nil, errors.New("url: plain http to a host that is not loopback; use https")
+	u, found, expected := uri.Endpoint(s, false, "a token comes from authentication.tokenEnv")
+	if found != "" {
+		return nil, errors.New("url: found " + found + ", expected " + expected)
 	}
-	return nil, errors.New("url: scheme is neither http nor https")
-}
-
-func loopbackName(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	a, err := netip.ParseAddr(host)
-	return err == nil && a.Unmap().IsLoopback()
+	return u, nil
 }
 
 // onlyLoopback refuses to connect anywhere else, so that a name server cannot

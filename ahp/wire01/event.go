@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/internal/walk"
+	"github.com/holdpoint/holdpoint/internal/uri"
 )
 
 // eventTypes says which events a message may carry.
@@ -41,7 +42,7 @@ func (w *walker) event(ev *ahp.Event, tool *ahp.Tool, allowed eventTypes) {
 			source = true
 			v := w.skip()
 			switch {
-			case v.kind != '"' || !walk.URI(w.content(v)):
+			case v.kind != '"' || !uri.Valid(w.content(v)):
 				w.bad(v, "a URI with a scheme")
 			default:
 				ev.Source = w.str(v)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/internal/walk"
+	"github.com/holdpoint/holdpoint/internal/uri"
 )
 
 // This file writes the messages that are sent most, whose parts are known to be
@@ -103,7 +104,7 @@ func plainEvent(ev *ahp.Event) bool {
 		!ev.HasExtensions && len(ev.Extensions) == 0 && len(ev.Unknown) == 0 &&
 		s.ID != "" && len(s.Unknown) == 0 && (s.Agent == nil || s.Agent.ID != "" && len(s.Agent.Unknown) == 0) &&
 		t != nil && t.CallID != "" && t.Name != "" && t.Kind.Known() && t.Output == nil && t.Error == nil && len(t.Unknown) == 0 &&
-		len(s.WorkspaceRoots) <= DefaultMaxItems && walk.URI(ev.Source) && walk.DateTime(ev.Time) &&
+		len(s.WorkspaceRoots) <= DefaultMaxItems && uri.Valid(ev.Source) && walk.DateTime(ev.Time) &&
 		plainObject(t.Input) && (t.MCP == nil || plainObject(t.MCP))
 }
 

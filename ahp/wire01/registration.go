@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/internal/walk"
+	"github.com/holdpoint/holdpoint/internal/uri"
 )
 
 // RegOptions configures [ParseRegistration]. The zero value is the strict one.
@@ -279,7 +280,7 @@ func (w *walker) http(off int, o *RegOptions) *ahp.HTTPTransport {
 				break
 			}
 			t.URL = w.str(v)
-			if found, expected := badURL(t.URL, o.AllowPlainHTTP); found != "" {
+			if _, found, expected := uri.Endpoint(t.URL, o.AllowPlainHTTP, "a token comes from authentication.tokenEnv"); found != "" {
 				w.fail(stageBody, ahp.FailMalformed, ahp.CodeInvalidParams, v.start, found, expected)
 			}
 		default:
@@ -290,22 +291,6 @@ func (w *walker) http(off int, o *RegOptions) *ahp.HTTPTransport {
 		w.missing(stageBody, off, "url", "an absolute http or https URL")
 	}
 	return t
-}
-
-// CheckURL says what is wrong with the URL of an HTTP backend, or returns nil, for
-// a registration that was built without a document: it takes what
-// [ParseRegistration] takes (V-TLS-1, V-TLS-2, V-REG-3). The error does not quote
-// the URL.
-func CheckURL(s string) error {
-	if found, expected := badURL(s, false); found != "" {
-		return errors.New("found " + found + ", expected " + expected)
-	}
-	return nil
-}
-
-// badURL says what is wrong with a backend's URL, without quoting it.
-func badURL(s string, allowPlain bool) (found, expected string) {
-	return walk.BadURL(s, allowPlain, "a token comes from authentication.tokenEnv")
 }
 
 func (w *walker) authentication(o *RegOptions) *ahp.Bearer {

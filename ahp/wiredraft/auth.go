@@ -1,26 +1,17 @@
 package wiredraft
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/internal/walk"
+	"github.com/holdpoint/holdpoint/internal/uri"
 )
-
-// CheckURL says what is wrong with the URL of an HTTP backend, or returns nil, for
-// a registration that was built without a document: it takes what
-// [ParseRegistration] takes (D-HTTP-7, D-REG-5). The error does not quote the URL.
-func CheckURL(s string) error {
-	if found, expected := badURL(s, false); found != "" {
-		return errors.New("found " + found + ", expected " + expected)
-	}
-	return nil
-}
 
 // badURL says what is wrong with a URL that something is sent to, without quoting it.
 func badURL(s string, allowPlain bool) (found, expected string) {
-	return walk.BadURL(s, allowPlain, "a credential comes from a reference")
+	_, found, expected = uri.Endpoint(s, allowPlain, "a credential comes from a reference")
+	return found, expected
 }
 
 // authentication reads one of the two portable forms (AHP draft section 22.4).

@@ -3,6 +3,7 @@ package wiredraft
 import (
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/internal/walk"
+	"github.com/holdpoint/holdpoint/internal/uri"
 )
 
 // event writes an event as [decoder.event] reads it.
@@ -17,7 +18,7 @@ func (e *encoder) event(ev *ahp.Event) {
 	e.name("id", ev.ID)
 	e.key("source")
 	e.quote(ev.Source)
-	if !walk.URI(ev.Source) {
+	if !uri.Valid(ev.Source) {
 		e.bad("a source that is no URI", "a URI with a scheme")
 	}
 	e.key("type")

@@ -3,6 +3,7 @@ package wiredraft
 import (
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/internal/walk"
+	"github.com/holdpoint/holdpoint/internal/uri"
 )
 
 // eventTypes says which events a message may carry.
@@ -54,7 +55,7 @@ func (d *decoder) event(ev *ahp.Event, allowed eventTypes) {
 		case "source":
 			source = true
 			v := d.Skip()
-			if v.Kind != '"' || !walk.URI(d.Content(v)) {
+			if v.Kind != '"' || !uri.Valid(d.Content(v)) {
 				d.bad(v, "a URI with a scheme")
 				continue
 			}

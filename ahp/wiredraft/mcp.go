@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/holdpoint/holdpoint/ahp/internal/walk"
+	"github.com/holdpoint/holdpoint/internal/uri"
 )
 
 // What a user.elicitation event carries as text, and what a supplied result is, are
@@ -90,7 +91,7 @@ func (d *decoder) mcpRequest() (r mcpRequest) {
 		switch {
 		case !url:
 			d.lacks(start, "url", "a URI")
-		case urlVal.Kind != '"' || !walk.URI(d.Content(urlVal)):
+		case urlVal.Kind != '"' || !uri.Valid(d.Content(urlVal)):
 			d.extra(urlVal.Start, "url", walk.Describe(urlVal), "a URI")
 		}
 		switch {
@@ -488,7 +489,7 @@ func formatted(format, s string) bool {
 	case "date-time":
 		return walk.DateTime(s)
 	case "uri":
-		return walk.URI(s)
+		return uri.Valid(s)
 	case "email":
 		at := -1
 		for i := range len(s) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdpoint/holdpoint/ahp/wiredraft"
 	"github.com/holdpoint/holdpoint/internal/corpus"
+	"github.com/holdpoint/holdpoint/internal/uri"
 )
 
 const schemaBase = "https://agenthooksprotocol.org/schemas/draft/"
@@ -201,7 +202,8 @@ func registrationProse(doc any) bool {
 		}
 		switch name {
 		case "url", "endpoint", "issuer":
-			return wiredraft.CheckURL(s) != nil
+			_, found, _ := uri.Endpoint(s, false, "")
+			return found != ""
 		case "token":
 			return s != ""
 		case "id":

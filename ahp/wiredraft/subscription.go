@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/internal/walk"
+	"github.com/holdpoint/holdpoint/internal/uri"
 )
 
 // subscription reads one subscription (AHP draft section 22.2). Ids are unique in the
@@ -308,7 +309,7 @@ func loopbackURL(s string) bool {
 	if host == "localhost" || host == "[::1]" {
 		return true
 	}
-	return strings.HasPrefix(host, "127.") && walk.Loopback(host)
+	return strings.HasPrefix(host, "127.") && uri.Loopback(host)
 }
 
 func (r *registrar) filters() *ahp.Filters {

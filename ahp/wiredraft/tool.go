@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/internal/walk"
+	"github.com/holdpoint/holdpoint/internal/uri"
 )
 
 // tool reads a tool object (AHP draft section 4.1).
@@ -229,7 +230,7 @@ func gapFor(gaps []ahp.Gap, path string) bool {
 
 // httpURI reports whether s is a URI with one of the two schemes, in lower case.
 func httpURI(s string) bool {
-	return (strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")) && walk.URI(s)
+	return (strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")) && uri.Valid(s)
 }
 
 // userinfo reports whether a URI has a user name or password, which no descriptor

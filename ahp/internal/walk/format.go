@@ -3,9 +3,7 @@ package walk
 import (
 	"bytes"
 	"math"
-	"net/url"
 	"strconv"
-	"strings"
 )
 
 // DateTime reports whether b is an RFC 3339 date-time.
@@ -69,64 +67,8 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// URI reports whether b is a URI with a scheme (RFC 3986): an identifier, so
-// that only its characters and its authority are looked at.
-func URI[T ~string | ~[]byte](b T) bool {
-	colon := 0
-	for ; ; colon++ {
-		if colon == len(b) {
-			return false
-		}
-		c := b[colon]
-		if c == ':' {
-			break
-		}
-		if !isLetter(c) && (colon == 0 || !isDigit(c) && c != '+' && c != '-' && c != '.') {
-			return false
-		}
-	}
-	if colon == 0 {
-		return false
-	}
-	rest := b[colon+1:]
-	authority := 0
-	if len(rest) > 1 && rest[0] == '/' && rest[1] == '/' {
-		for authority = 2; authority < len(rest) && rest[authority] != '/' && rest[authority] != '?' && rest[authority] != '#'; authority++ {
-		}
-	}
-	hash := false
-	for i := 0; i < len(rest); i++ {
-		c := rest[i]
-		switch {
-		case isLetter(c) || isDigit(c):
-		case c == '%':
-			if i+2 >= len(rest) || !isHex(rest[i+1]) || !isHex(rest[i+2]) {
-				return false
-			}
-			i += 2
-		case c == '[' || c == ']':
-			if i >= authority {
-				return false
-			}
-		case c == '#':
-			if hash {
-				return false
-			}
-			hash = true
-		case strings.IndexByte("-._~:/?@!$&'()*+,;=", c) < 0:
-			return false
-		}
-	}
-	if authority > 0 {
-		_, err := url.Parse(string(b))
-		return err == nil
-	}
-	return true
-}
-
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
-func isHex(c byte) bool    { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
 // Integer reports whether the JSON number b has no fractional part, however it
 // is written ("5", "5.0", "50e-1"), and its value if that fits an int64.
