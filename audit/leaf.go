@@ -32,7 +32,11 @@ func (e *Entry) Leaf() []byte {
 			n += 4 + len(code)
 		}
 	}
-	b := make([]byte, 0, n)
+	return e.AppendLeaf(make([]byte, 0, n))
+}
+
+// AppendLeaf appends [Entry.Leaf] to b.
+func (e *Entry) AppendLeaf(b []byte) []byte {
 	b = append(b, leafFormat)
 	b = binary.BigEndian.AppendUint16(b, uint16(e.Version))
 	b = binary.BigEndian.AppendUint64(b, uint64(e.Time.UnixNano()))

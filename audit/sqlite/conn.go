@@ -17,6 +17,7 @@ import (
 type conn struct {
 	driver.Conn
 	stmts map[string]driver.Stmt
+	args  []driver.NamedValue // of the statement that runs
 }
 
 func openConn(dsn string) (*conn, error) {
@@ -24,7 +25,7 @@ func openConn(dsn string) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{c, map[string]driver.Stmt{}}, nil
+	return &conn{Conn: c, stmts: map[string]driver.Stmt{}}, nil
 }
 
 // stmt prepares query once and keeps it.
@@ -45,7 +46,8 @@ func (c *conn) exec(query string, args ...any) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.(driver.StmtExecContext).ExecContext(context.Background(), named(args))
+	_, err = s.(driver.StmtExecContext).ExecContext(context.Background(), c.named(args))
+	clear(c.args) // they may hold much
 	return err
 }
 
@@ -62,7 +64,8 @@ func (c *conn) query(each func(row []driver.Value), query string, args ...any) (
 	if err != nil {
 		return err
 	}
-	rows, err := s.(driver.StmtQueryContext).QueryContext(context.Background(), named(args))
+	rows, err := s.(driver.StmtQueryContext).QueryContext(context.Background(), c.named(args))
+	clear(c.args)
 	if err != nil {
 		return err
 	}
@@ -130,10 +133,11 @@ func (c *conn) close() error {
 	return errors.Join(append(errs, c.Close())...)
 }
 
-func named(args []any) []driver.NamedValue {
-	vs := make([]driver.NamedValue, len(args))
+// named numbers args. What it returns holds until the next statement.
+func (c *conn) named(args []any) []driver.NamedValue {
+	c.args = c.args[:0]
 	for i, a := range args {
-		vs[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
+		c.args = append(c.args, driver.NamedValue{Ordinal: i + 1, Value: a})
 	}
-	return vs
+	return c.args
 }

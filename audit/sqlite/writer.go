@@ -70,7 +70,9 @@ type writer struct {
 
 	c        *conn
 	tree     audit.Tree
-	nodes    []audit.Hash
+	leaf     []byte           // of the entry that is being inserted
+	nodes    []audit.Hash     // that it adds
+	grown    []byte           // all nodes that the transaction adds, one after another
 	head     audit.Checkpoint // the newest stored head
 	nextSign time.Time        // no head on our own account before
 }
@@ -277,7 +279,7 @@ func (w *writer) start(wake func()) {
 
 // append queues e, and waits for it unless the log's setting says otherwise.
 func (w *writer) append(ctx context.Context, e audit.Entry) (audit.ID, error) {
-	if ctx.Done() != nil || w.sync == audit.Batch {
+	if w.sync == audit.Batch || ctx.Done() != nil {
 		// The caller may be gone, and use its slices again, before they are
 		// written.
 		e = clone(e)
@@ -526,8 +528,13 @@ func (w *writer) update(sign bool, now time.Time, grow func(*audit.Tree) error) 
 			return err
 		}
 	}
+	first := tlog.StoredHashCount(tree.Size())
+	w.grown = w.grown[:0]
 	err := w.c.transact(func() error {
 		if err := grow(&tree); err != nil {
+			return err
+		}
+		if err := w.addNodes(first); err != nil {
 			return err
 		}
 		if !sign || (head.Note != "" && tree.Size() == head.Size) {
@@ -553,7 +560,20 @@ func (w *writer) update(sign bool, now time.Time, grow func(*audit.Tree) error) 
 	return nil
 }
 
-// insert adds e to tree and to the tables, within a transaction.
+// addNodes stores the nodes that the transaction adds, from the place first on: one
+// statement for all, since each costs more than a row.
+func (w *writer) addNodes(first int64) error {
+	n := len(w.grown) / tlog.HashSize
+	if n == 0 {
+		return nil
+	}
+	return w.c.exec(`INSERT INTO node (id, hash)
+		WITH RECURSIVE at (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM at WHERE i + 1 < ?)
+		SELECT ? + i, substr(?, 32 * i + 1, 32) FROM at`, int64(n), first, w.grown)
+}
+
+// insert adds e to tree and to the table of entries, within a transaction; its nodes
+// follow with [writer.addNodes].
 func (w *writer) insert(tree *audit.Tree, e *audit.Entry) (audit.ID, error) {
 	if e.Key != "" {
 		id, found, err := w.c.number("SELECT id FROM entry WHERE key = ? AND key <> ''", e.Key)
@@ -572,12 +592,10 @@ func (w *writer) insert(tree *audit.Tree, e *audit.Entry) (audit.ID, error) {
 	if err != nil {
 		return 0, err
 	}
-	at := tlog.StoredHashCount(id)
-	w.nodes = tree.Append(audit.LeafHash(e.Leaf()), w.nodes[:0])
+	w.leaf = e.AppendLeaf(w.leaf[:0])
+	w.nodes = tree.Append(audit.LeafHash(w.leaf), w.nodes[:0])
 	for i := range w.nodes {
-		if err := w.c.exec("INSERT INTO node (id, hash) VALUES (?, ?)", at+int64(i), w.nodes[i][:]); err != nil {
-			return 0, err
-		}
+		w.grown = append(w.grown, w.nodes[i][:]...)
 	}
 	return audit.ID(id), nil
 }
