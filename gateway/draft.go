@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -55,9 +54,7 @@ func (g *Gateway) openDraft() error {
 		s.Mode, s.Timeout, s.Content = ahp.ModeIntercept, g.opts.PolicyTimeout, ahp.ContentSelection{Default: ahp.SelectBody}
 		own.Subscriptions = append(own.Subscriptions, s)
 	}
-	if err := g.hooksOfDraft(); err != nil {
-		return err
-	}
+	g.hooksOfDraft()
 	reg := &ahp.Registration{Version: ahp.VersionDraft, Hooks: append([]ahp.Backend{own}, g.opts.Hooks...)}
 	o := g.harnessOptions()
 	o.Local = map[string]transport.Local{PolicyID: g.askPolicyDraft}
@@ -66,15 +63,11 @@ func (g *Gateway) openDraft() error {
 	if g.opts.Secrets != "" {
 		o.Secret = harness.SecretDir(g.opts.Secrets)
 	}
-	var err error
-	g.harness, err = harness.New(reg, o)
-	return err
+	return g.openHarness(reg, o)
 }
 
-// hooksOfDraft notes which events somebody registered for, and refuses what no hook
-// can carry out (AHP draft section 21.3).
-func (g *Gateway) hooksOfDraft() error {
-	var errs []error
+// hooksOfDraft notes which events somebody registered for.
+func (g *Gateway) hooksOfDraft() {
 	g.observed, g.asked = map[ahp.EventType]bool{}, map[ahp.EventType]bool{}
 	for i := range g.opts.Hooks {
 		b := &g.opts.Hooks[i]
@@ -86,16 +79,12 @@ func (g *Gateway) hooksOfDraft() error {
 				case !s.Covers(t):
 				case s.Mode == ahp.ModeObserve:
 					g.observed[t] = true
-				case s.FailurePolicy == ahp.FailClosed && t.Interceptable(ahp.VersionDraft) && !slices.Contains(withheld, t):
-					errs = append(errs, fmt.Errorf("hooks: %s: /subscriptions/%d: fail-closed at %s: a hook of an agent holds nothing back there, "+
-						"expected %s in a subscription of its own", b.ID, j, t, ahp.FailOpen))
 				default:
 					g.asked[t] = true
 				}
 			}
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // AgentManifest says what the gateway covers for the agents behind the hook client

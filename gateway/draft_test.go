@@ -459,7 +459,7 @@ func TestFailClosedWhereNothingIsHeldBack(t *testing.T) {
 			t.Errorf("%v: opened, %v", events, err)
 			continue
 		}
-		if !strings.Contains(err.Error(), "net.acme.control: /subscriptions/0: fail-closed at ") {
+		if !strings.Contains(err.Error(), `/hooks/0/subscriptions/0/failurePolicy ("net.acme.control"): found fail-closed at `) {
 			t.Errorf("%v: %v", events, err)
 		}
 	}

@@ -162,7 +162,19 @@ func (g *Gateway) openChain() error {
 	o := g.harnessOptions()
 	o.Capabilities = ahp.DenyOnly()
 	o.Local = map[string]transport.Local{PolicyID: g.askPolicy}
-	g.harness, err = harness.New(reg, o)
+	return g.openHarness(reg, o)
+}
+
+// openHarness makes the harness of a chain whose first backend is the policy.
+func (g *Gateway) openHarness(reg *ahp.Registration, o harness.Options) (err error) {
+	if g.harness, err = harness.New(reg, o); err == nil || len(g.opts.Hooks) == 0 {
+		return err
+	}
+	// The policy stands in no document: what is wrong with one is said with the places
+	// that things have there.
+	if _, alone := harness.New(&ahp.Registration{Version: reg.Version, Hooks: g.opts.Hooks}, o); alone != nil {
+		return alone
+	}
 	return err
 }
 

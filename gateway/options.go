@@ -142,25 +142,10 @@ func (o Options) complete() (Options, error) {
 			bad("reload: %q, expected %s or %s", o.Reload, ReloadAuto, ReloadManual)
 		}
 	}
-	for i := range o.Hooks {
-		b := &o.Hooks[i]
-		if b.ID == PolicyID {
-			bad("hooks: %s is the gateway's own policy and goes first by itself", PolicyID)
-		}
-		// The harness would say this of its own options, which the user does not see.
-		if b.Auth != nil && b.Auth.TokenRef != "" && o.Secrets == "" {
-			bad("hooks: %.200q: /authentication/tokenRef: names a file in the folder of secrets, and none is given (--secrets-dir)", b.ID)
-		}
-		if b.OAuth != nil {
-			bad("hooks: %.200q: /authentication: oauth is not supported yet; use bearer", b.ID)
-		}
+	if err := o.checkHooks(); err != nil {
+		errs = append(errs, err)
 	}
-	if o.Revision == "" {
-		o.Revision = ahp.VersionDraft
-		if len(o.Hooks) > 0 {
-			o.Revision = ahp.Version01
-		}
-	}
+	o.Revision = o.revision()
 	if o.Secrets != "" && !filepath.IsAbs(o.Secrets) {
 		bad("secrets: %q is no absolute path", o.Secrets)
 	}

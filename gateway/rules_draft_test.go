@@ -173,9 +173,9 @@ func TestDraftRules(t *testing.T) {
 			sub  ahp.Subscription
 			want string
 		}{
-			{asks(ahp.FailClosed, "tool.*"), "hooks: net.acme.control: /subscriptions/0: fail-closed at tool.after: a hook of an agent holds nothing back there"},
+			{asks(ahp.FailClosed, "tool.*"), `hooks: /hooks/0/subscriptions/0/failurePolicy ("net.acme.control"): found fail-closed at tool.after, where a hook of an agent holds nothing back`},
 			{asks(ahp.FailClosed, ahp.ToolBefore, ahp.ToolAfter), "fail-closed at tool.after"},
-			{asks(ahp.FailClosed, ahp.ModelRequestBefore), "not covered with mode intercept"},
+			{asks(ahp.FailClosed, ahp.ModelRequestBefore), `/hooks/0 ("net.acme.control"): /subscriptions/0/events/0: "model.request.before" is not covered with mode intercept`},
 		} {
 			o.Hooks = c.hooks(tt.sub)
 			if g, err := gateway.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -172,7 +172,8 @@ func (a *app) hookOnce(ctx context.Context, socket, agent, event string) (*hookw
 	if err != nil {
 		return nil, fmt.Errorf("%s: policyTimeout: %w", settingsFile, err)
 	}
-	hooks, revision, err := readRegistrations(set.Hooks, set.RewriteAllows, func(error) {})
+	reader := registrationReader{rewriteAllows: set.RewriteAllows, secrets: set.Secrets, warn: func(error) {}}
+	hooks, revision, err := reader.readAll(set.Hooks)
 	if err != nil {
 		return nil, err
 	}

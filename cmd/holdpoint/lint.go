@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -68,6 +69,8 @@ type lintProblem struct {
 	Expected string          `json:"expected,omitempty"`
 	Message  string          `json:"message"`
 	Severity wire01.Severity `json:"severity"`
+	// RefusedBy says that the document is valid, and who would refuse it all the same.
+	RefusedBy string `json:"refusedBy,omitempty"`
 
 	snippet string // the line and a caret, where it may be shown
 }
@@ -75,7 +78,7 @@ type lintProblem struct {
 func newLint(a *app) *cobra.Command {
 	var (
 		kind, revision, request string
-		asJSON                  bool
+		strict, asJSON          bool
 	)
 	cmd := &cobra.Command{
 		Use:   "lint FILE...",
@@ -89,12 +92,15 @@ What a file holds is guessed from its name and its outermost members, unless
 there is none, unless --revision says it. Values of the file are not repeated in
 problems, except for the lines of policies.
 
+A valid registration may ask for what serve does not do, and serve refuses it then:
+that is a warning, for other harnesses may do it.
+
 With --request, each file is an answer to the request in that file, of revision
 draft: its id, its event and what it offers bind the answer. Without it an answer
 is judged by what any request could offer.
 
 Exit codes: 0 no errors (there may be warnings), 1 errors or a file that cannot
-be read, 2 wrong usage.`,
+be read, 2 wrong usage. With --strict warnings count as errors.`,
 		Example: `  holdpoint lint hooks.json
   holdpoint lint --kind message messages.jsonl
   holdpoint lint --revision draft --request request.json response.json
@@ -132,7 +138,7 @@ be read, 2 wrong usage.`,
 			} else {
 				err = a.printLint(report)
 			}
-			if err == nil && report.Errors > 0 {
+			if err == nil && (report.Errors > 0 || strict && report.Warnings > 0) {
 				err = errSaid(exitFailed)
 			}
 			return err
@@ -141,6 +147,7 @@ be read, 2 wrong usage.`,
 	cmd.Flags().StringVar(&kind, "kind", "", "what the files hold: message, event, registration, manifest, policy (default: guessed)")
 	cmd.Flags().StringVar(&revision, "revision", "", "revision of AHP: 0.1, draft (default: the one that a file names, or 0.1)")
 	cmd.Flags().StringVar(&request, "request", "", "`file` with the request that the files answer")
+	cmd.Flags().BoolVar(&strict, "strict", false, "fail on warnings, too")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	return cmd
 }
@@ -242,6 +249,7 @@ func (a *app) lintFile(name string, run *lintRun, engine policy.Engine) (lintFil
 				Severity: wire01.Severity(p.Severity),
 			})
 		}
+		f.addServe(data, version)
 		return f, nil
 	}
 	problems, guessed := wire01.Lint(f.File, data, wire01.Kind(kind))
@@ -249,7 +257,32 @@ func (a *app) lintFile(name string, run *lintRun, engine policy.Engine) (lintFil
 	for _, p := range problems {
 		f.add(p)
 	}
+	f.addServe(data, version)
 	return f, nil
+}
+
+// serveProgram is who refuses what a registration may ask of another harness.
+const serveProgram = "serve"
+
+// addServe adds what serve refuses of a registration that is valid.
+func (f *lintFile) addServe(data []byte, v ahp.Version) {
+	if f.Kind != lintRegistration || slices.ContainsFunc(f.Problems, func(p lintProblem) bool { return p.Severity == wire01.SeverityError }) {
+		return
+	}
+	// The text may be several documents, which serve takes none of.
+	reg, _, err := parseRegistration(f.File, data, v, nil)
+	if err != nil {
+		return
+	}
+	// Whether there is a folder of secrets depends on how serve is started.
+	refused := refusedByServe(f.File, data, &gateway.Options{Hooks: reg.Hooks, Revision: v, Secrets: "any"})
+	for _, p := range refused {
+		p.Severity = wire01.SeverityWarning
+		f.add(p)
+		x := &f.Problems[len(f.Problems)-1]
+		x.Message, x.RefusedBy = x.Message+"; holdpoint serve refuses it", serveProgram
+	}
+	slices.SortStableFunc(f.Problems, func(a, b lintProblem) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
 }
 
 func (f *lintFile) add(p wire01.Problem) {

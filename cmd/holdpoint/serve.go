@@ -242,10 +242,10 @@ func (f *serveFlags) options(log *slog.Logger) (gateway.Options, *settings, erro
 	if o.Policy.Dir, err = policyFolder(f.policy); err != nil {
 		errs = append(errs, err)
 	}
-	o.Hooks, o.Revision, err = readRegistrations(f.hooks, f.rewriteAllows, func(p error) {
+	reader := registrationReader{rewriteAllows: f.rewriteAllows, secrets: f.secretsDir, warn: func(p error) {
 		log.Warn("registration", "problem", p.Error())
-	})
-	if err != nil {
+	}}
+	if o.Hooks, o.Revision, err = reader.readAll(f.hooks); err != nil {
 		errs = append(errs, err)
 	}
 	if f.secretsDir != "" {
