@@ -348,10 +348,8 @@ func sessionKey(agent string, ev *ahp.Event) string { return agent + "\x00" + ev
 // agent can be refused, whatever the failure policy says: what is wrong with it
 // was the sender's to choose.
 func (g *Gateway) refuseEvent(ctx context.Context, h *hookwire.Header, dec *native.Decoded, began time.Time, cause error) native.Verdict {
-	attrs := []slog.Attr{slog.String("agent", h.Agent)}
-	if f, ok := errors.AsType[*ahp.Failure](cause); ok {
-		attrs = append(attrs, slog.String("class", string(f.Class)), slog.String("pointer", f.Pointer))
-	}
+	fault := native.Fault(cause)
+	attrs := []slog.Attr{slog.String("agent", h.Agent), slog.String("event", h.Event), slog.String("problem", fault)}
 	g.metrics.events.WithLabelValues(h.Agent, "malformed").Inc()
 	g.log.LogAttrs(ctx, slog.LevelWarn, "payload of a hook is malformed", attrs...)
 	if dec.EventName != "" && !refuse.Refusable(h.Agent, dec.EventName) {
@@ -366,7 +364,11 @@ func (g *Gateway) refuseEvent(ctx context.Context, h *hookwire.Header, dec *nati
 	if err := g.recorder.Record(withCallInfo(ctx, &callInfo{agent: h.Agent}), &r); err != nil {
 		g.log.LogAttrs(ctx, slog.LevelError, "record of a refusal was not written", slog.String("error", err.Error()))
 	}
-	return native.Verdict{Decision: native.Denied, Reason: "The payload of this hook cannot be read as the event that it must be."}
+	reason := "The payload of this hook cannot be read as the event that it must be"
+	if fault != "" {
+		reason += ": " + fault
+	}
+	return native.Verdict{Decision: native.Denied, Reason: reason + "."}
 }
 
 func hookAnswer(a refuse.Answer) *hookwire.Answer {

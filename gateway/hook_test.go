@@ -124,15 +124,17 @@ func TestMalformedPayloadsAreRefusedWhateverThePolicy(t *testing.T) {
 	tests := []struct {
 		name, event, payload string
 		deny                 bool
+		fault                string // told to the agent when denied, and in the log; empty when there is none
 	}{
-		{"not JSON", "PreToolUse", "git push", true},
-		{"cut off", "PreToolUse", `{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/r","tool_name":"Bash","tool_in`, true},
-		{"empty", "PreToolUse", "", true},
-		{"duplicate member", "PreToolUse", `{"hook_event_name":"PreToolUse","session_id":"s","session_id":"t","cwd":"/r","tool_name":"Bash","tool_use_id":"x","tool_input":{"command":"ls"}}`, true},
-		{"input is a string", "PreToolUse", `{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/r","tool_name":"Bash","tool_use_id":"x","tool_input":"ls"}`, true},
-		{"names another event", "PreToolUse", `{"hook_event_name":"Stop","session_id":"s","cwd":"/r"}`, false},
-		{"a stop that is not JSON", "Stop", "x", false},
-		{"an end of a subagent that is not JSON", "SubagentStop", "x", false},
+		{"not JSON", "PreToolUse", "git push", true, "byte 0: not the JSON"},
+		{"cut off", "PreToolUse", `{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/r","tool_name":"Bash","tool_in`, true, "byte 78: not the JSON"},
+		{"empty", "PreToolUse", "", true, "byte 0: not the JSON"},
+		{"duplicate member", "PreToolUse", `{"hook_event_name":"PreToolUse","session_id":"s","session_id":"t","cwd":"/r","tool_name":"Bash","tool_use_id":"x","tool_input":{"command":"ls"}}`, true, "byte 48: not the JSON"},
+		{"input is a string", "PreToolUse", `{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/r","tool_name":"Bash","tool_use_id":"x","tool_input":"ls"}`, true, "/tool_input: found a string, expected an object"},
+		{"no id of the call", "PreToolUse", `{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/r","tool_name":"Bash","tool_input":{"command":"ls"}}`, true, "/tool_use_id: found nothing, expected a string"},
+		{"names another event", "PreToolUse", `{"hook_event_name":"Stop","session_id":"s","cwd":"/r"}`, false, ""},
+		{"a stop that is not JSON", "Stop", "x", false, "byte 0: not the JSON"},
+		{"an end of a subagent that is not JSON", "SubagentStop", "x", false, "byte 0: not the JSON"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -147,6 +149,12 @@ func TestMalformedPayloadsAreRefusedWhateverThePolicy(t *testing.T) {
 			if strings.Contains(got.stdout+got.stderr, "git push") {
 				t.Error("the answer quotes the payload")
 			}
+			if tt.deny && !strings.Contains(got.stderr, tt.fault) {
+				t.Errorf("stderr %q does not say %q", got.stderr, tt.fault)
+			}
+			if log := r.log.String(); tt.fault != "" && !strings.Contains(log, `"problem":"`+tt.fault) {
+				t.Errorf("the log does not say %q: %s", tt.fault, log)
+			}
 		})
 	}
 	for _, s := range r.settlements() {
@@ -154,8 +162,8 @@ func TestMalformedPayloadsAreRefusedWhateverThePolicy(t *testing.T) {
 			t.Errorf("record %+v", s)
 		}
 	}
-	if n := len(r.settlements()); n != 5 {
-		t.Errorf("%d records, want 5", n)
+	if n := len(r.settlements()); n != 6 {
+		t.Errorf("%d records, want 6", n)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -286,6 +287,41 @@ func TestEncodeWithoutAnEvent(t *testing.T) {
 	}
 }
 
+// faultForm is all that a fault may say: names of members that we know, and words of
+// ours, but nothing of the payload.
+var faultForm = regexp.MustCompile(`^(/[a-z_]+(/name)?: )?` +
+	`(found (nothing|null|a boolean|a string|an empty string|a number|an object|an array), expected (a string|an object|text)|` +
+	`missing, and the command line names no event|differs from the event on the hook's command line|malformed|not a string in UTF-8|` +
+	`text above the limit of \d+ bytes|payload of \d+ bytes, at most \d+ are read|` +
+	`byte \d+: (nested more than \d+ deep|not the JSON of one object with distinct names in UTF-8))$`)
+
+// A fault names the member, for whoever has to mend the hook.
+func TestFault(t *testing.T) {
+	for _, tt := range []struct{ payload, want string }{
+		{`{"session_id":"s","tool_name":"Bash","tool_input":{}}`, "/tool_use_id: found nothing, expected a string"},
+		{`{"session_id":"s","tool_name":"Bash","tool_input":{},"tool_use_id":7}`, "/tool_use_id: found a number, expected a string"},
+		{`{"session_id":"s","tool_name":"","tool_input":{},"tool_use_id":"c"}`, "/tool_name: found an empty string, expected text"},
+		{`{"session_id":"s","tool_name":"Bash","tool_input":"hunter2","tool_use_id":"c"}`, "/tool_input: found a string, expected an object"},
+		{`{"session_id":null}`, "/session_id: found null, expected a string"},
+		{`{"session_id":"s","cwd":["hunter2"]}`, "/cwd: found an array, expected a string"},
+		{`{"session_id":"s","hook_event_name":false}`, "/hook_event_name: found a boolean, expected a string"},
+		{`{"session_id":"s","hook_event_name":"Stop"`, "byte 42: not the JSON of one object with distinct names in UTF-8"},
+		{`hunter2`, "byte 0: not the JSON of one object with distinct names in UTF-8"},
+	} {
+		for name, a := range adapters {
+			_, err := a.decode(&native.Call{Event: "PreToolUse", Payload: []byte(tt.payload)}, native.Options{})
+			if got := native.Fault(err); got != tt.want || !faultForm.MatchString(got) {
+				t.Errorf("%s: %s: %q, want %q", name, tt.payload, got, tt.want)
+			}
+		}
+	}
+	for _, err := range []error{nil, errors.New("x"), &ahp.Failure{Class: ahp.FailConnection, Err: errors.New("10.0.0.1")}} {
+		if got := native.Fault(err); got != "" {
+			t.Errorf("%v: %q", err, got)
+		}
+	}
+}
+
 // FuzzDecode holds that whatever is accepted is a valid event whose input is the
 // payload's own text, that encoding/json accepts it too, and that whatever is not
 // accepted is refused at PreToolUse.
@@ -310,6 +346,9 @@ func FuzzDecode(f *testing.F) {
 			if err != nil {
 				if a.encode(d.EventName, native.Verdict{}).ExitCode == 0 && d.EventName == "PreToolUse" {
 					t.Fatal("not refused")
+				}
+				if fault := native.Fault(err); !faultForm.MatchString(fault) {
+					t.Fatalf("fault %q", fault)
 				}
 				continue
 			}

@@ -6,10 +6,16 @@
 //	Encode(event string, v native.Verdict) refuse.Answer
 //	Offers() map[string]native.Offer
 //
+// An error of Decode is an [*ahp.Failure] of class [ahp.FailEvent]; [Fault] is its text
+// for users.
 // An adapter keeps no state, does no I/O and may be called concurrently.
 package native
 
-import "github.com/holdpoint/holdpoint/ahp"
+import (
+	"errors"
+
+	"github.com/holdpoint/holdpoint/ahp"
+)
 
 // A Call is one start of an agent's hook, as the hook client hands it on.
 type Call struct {
@@ -129,3 +135,18 @@ type Offer struct {
 // MaxContinuations is how often a turn is kept going. The agents' own guards
 // against endless turns come later (NA-CC-34).
 const MaxContinuations = 1
+
+// Fault says what an error of Decode found wrong with a payload: the JSON pointer of
+// the member where there is one, what was found and what belongs there. The adapters
+// write it without bytes of the payload, so that it may be shown to the user and to
+// the model. It is empty for any other error.
+func Fault(err error) string {
+	f, ok := errors.AsType[*ahp.Failure](err)
+	switch {
+	case !ok || f.Class != ahp.FailEvent || f.Err == nil:
+		return ""
+	case f.Pointer == "":
+		return f.Err.Error()
+	}
+	return f.Pointer + ": " + f.Err.Error()
+}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -30,17 +32,47 @@ func (a *app) readEvent(name string, v ahp.Version) (*ahp.Event, ahp.Version, er
 	if v == "" {
 		v = statedRevision(data)
 	}
+	kind, err := eventKind(data)
+	if err != nil {
+		return nil, v, fmt.Errorf("%s: %w", shown, err)
+	}
 	var ev *ahp.Event
 	if v == ahp.VersionDraft {
-		ev, err = draftEvent(shown, data)
+		ev, err = draftEvent(shown, data, wiredraft.Kind(kind))
 	} else {
-		ev, err = event01(shown, data)
+		ev, err = event01(shown, data, wire01.Kind(kind))
 	}
 	return ev, v, err
 }
 
-func event01(shown string, data []byte) (*ahp.Event, error) {
-	problems, kind := wire01.Lint(shown, data, "")
+// eventKind tells an event from a message by the names of its outermost members. It is
+// empty where they do not say: the codec guesses then, and judges what is no JSON.
+func eventKind(data []byte) (lintKind, error) {
+	const want = "an AHP event, or a hooks/intercept message with one"
+	var value any
+	if json.Unmarshal(data, &value) != nil {
+		return "", nil
+	}
+	doc, ok := value.(map[string]any)
+	if !ok {
+		return "", errors.New("found a JSON value that is no object, expected " + want)
+	}
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { _, ok := doc[n]; return ok })
+	}
+	switch {
+	case has("jsonrpc", "result", "error") && !has("method"):
+		return "", errors.New("found a message without a method, expected " + want)
+	case has("jsonrpc", "method", "params", "hooks", "events", "managedPolicy"):
+		return "", nil
+	case has("hook_event_name", "tool_name", "tool_input") && !has("type", "source"):
+		return "", fmt.Errorf("found the payload of an agent's hook, expected %s; such payloads are read with --agent, from stdin", want)
+	}
+	return lintEvent, nil
+}
+
+func event01(shown string, data []byte, kind wire01.Kind) (*ahp.Event, error) {
+	problems, kind := wire01.Lint(shown, data, kind)
 	if kind != wire01.KindMessage && kind != wire01.KindEvent {
 		return nil, fmt.Errorf("%s: neither an event nor a message, but a %s", shown, kind)
 	}
@@ -67,8 +99,8 @@ func event01(shown string, data []byte) (*ahp.Event, error) {
 	return m.Event, nil
 }
 
-func draftEvent(shown string, data []byte) (*ahp.Event, error) {
-	problems, kind := wiredraft.Lint(shown, data, "", wiredraft.LintOptions{})
+func draftEvent(shown string, data []byte, kind wiredraft.Kind) (*ahp.Event, error) {
+	problems, kind := wiredraft.Lint(shown, data, kind, wiredraft.LintOptions{})
 	if kind != wiredraft.KindMessage && kind != wiredraft.KindEvent {
 		return nil, fmt.Errorf("%s: neither an event nor a message, but a %s", shown, kind)
 	}
@@ -117,7 +149,7 @@ func (a *app) readPayload(agent string, at *place) (*ahp.Event, error) {
 	}
 	ev, err := gateway.DecodePayload(agent, call, at.home)
 	if err != nil {
-		return nil, fmt.Errorf("payload of %s: %w", agent, err)
+		return nil, fmt.Errorf("payload of %s: %s", agent, cmp.Or(native.Fault(err), err.Error()))
 	}
 	if ev != nil && at.rootsGiven {
 		ev.Session.WorkspaceRoots = at.roots
