@@ -113,10 +113,7 @@ func (c *perEvent) run(ctx context.Context, frame []byte, out io.Writer) (f *ahp
 		close(written)
 	}()
 	read := make(chan error, 1)
-	go func(read chan<- error) {
-		_, err := io.Copy(out, p.stdout)
-		read <- err
-	}(read)
+	go func(read chan<- error) { read <- copyOutput(out, p.stdout) }(read)
 	// finish ends the process and everything that belongs to it.
 	finish := func(grace context.Context) {
 		p.end(grace)
@@ -158,9 +155,7 @@ func (c *perEvent) run(ctx context.Context, frame []byte, out io.Writer) (f *ahp
 		select {
 		case readErr = <-read:
 		case <-drain.C:
-			// Somebody outside the group holds stdout. What the child itself
-			// wrote has been read by now.
-			p.stdout.Close()
+			cutOff(p.stdout) // somebody outside the group holds it
 			readErr = <-read
 		case <-ctx.Done():
 			return abandon(closedBy(ctx, c.ctx))

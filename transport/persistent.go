@@ -276,6 +276,9 @@ func (k *conn) ask(ctx, own context.Context, x *Exchange) (f *ahp.Failure, usabl
 	k.mu.Lock()
 	if k.gone { // it ended just now, and has seen nothing of this question
 		k.mu.Unlock()
+		if own.Err() != nil {
+			return shut(), false
+		}
 		return &ahp.Failure{Class: ahp.FailConnection, Err: errLost}, false
 	}
 	k.open = x.ID
@@ -305,6 +308,9 @@ func (k *conn) ask(ctx, own context.Context, x *Exchange) (f *ahp.Failure, usabl
 	if k.open != "" { // no answer: the process is gone
 		k.open = ""
 		defer k.mu.Unlock()
+		if own.Err() != nil {
+			return shut(), false // we ended it
+		}
 		return copyFailure(k.lost), false
 	}
 	answer := k.answer
@@ -350,16 +356,9 @@ func (k *conn) write(ctx, own context.Context, frame []byte) *ahp.Failure {
 	err := k.p.stdin.SetWriteDeadline(deadline)
 	k.unread += len(line)
 	if err != nil || k.unread > 4<<10 {
-		// This write may have to wait for the reader. Where pipes have no
-		// deadlines only the end of the process ends it.
-		unblock := func() {
-			if k.p.stdin.SetWriteDeadline(time.Unix(1, 0)) != nil {
-				k.retire()
-				k.p.signal(kill)
-			}
-		}
-		defer context.AfterFunc(ctx, unblock)()
-		defer context.AfterFunc(own, unblock)()
+		// This write may have to wait for the reader.
+		defer k.unblockBy(ctx)()
+		defer k.unblockBy(own)()
 	}
 	if _, err = k.p.stdin.Write(line); err == nil {
 		return nil
@@ -376,6 +375,25 @@ func (k *conn) write(ctx, own context.Context, frame []byte) *ahp.Failure {
 		return f
 	}
 	return &ahp.Failure{Class: ahp.FailConnection, Err: errPartial}
+}
+
+// unblockBy ends the write under way when ctx ends. What it returns takes that
+// back, and waits where it has begun: it would end the next question's write.
+func (k *conn) unblockBy(ctx context.Context) (takeBack func()) {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		if k.p.stdin.SetWriteDeadline(time.Unix(1, 0)) != nil {
+			// Without deadlines only the end of the process ends it.
+			k.retire()
+			k.p.signal(kill)
+		}
+	})
+	return func() {
+		if !stop() {
+			<-done
+		}
+	}
 }
 
 // serve reads stdout until the process ends or is retired, then ends and reaps
@@ -395,10 +413,11 @@ func (k *conn) serve(killCtx context.Context) {
 	k.mu.Lock()
 	k.gone = true
 	k.mu.Unlock()
-	// The child may be about to end by itself: give it the time to say how.
+	// The child may be about to end by itself: give it the time to say how. On a
+	// busy machine that takes longer than to close its stdout.
 	if f == nil {
 		k.p.stdin.Close()
-		k.p.waitExit(killCtx, settleWait)
+		k.p.waitExit(killCtx, k.p.grace)
 	}
 	select {
 	case <-k.quit:

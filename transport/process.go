@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"sync"
@@ -15,8 +16,8 @@ import (
 // in the kernel takes longer.
 const killWait = 5 * time.Second
 
-// settleWait is how long a process whose stdout has ended gets to end as well,
-// so that we learn how.
+// settleWait is how long we wait for the end of the output of a child that has
+// ended: others may hold its pipes.
 const settleWait = 100 * time.Millisecond
 
 // process is a child with its group. end must be called, once or more.
@@ -67,10 +68,11 @@ func (p *process) end(ctx context.Context) {
 		select {
 		case <-p.drained:
 		case <-time.After(settleWait):
+			cutOff(p.stderrPipe)
+			<-p.drained
 		}
 		p.stderrPipe.Close()
 		p.stdout.Close()
-		<-p.drained
 		close(p.ended)
 	})
 	<-p.ended
@@ -105,6 +107,25 @@ func (p *process) waitExit(ctx context.Context, d time.Duration) bool {
 	default:
 		return false
 	}
+}
+
+// cutOff ends copyOutput on a pipe that others than the child may hold for ever.
+// What the child wrote is in the pipe, and is still copied: on a busy machine the
+// one who copies may not have begun.
+func cutOff(pipe *os.File) {
+	if pipe.SetReadDeadline(time.Unix(1, 0)) != nil {
+		pipe.Close() // without deadlines there is no other way
+	}
+}
+
+// copyOutput copies what a child writes to a pipe until the pipe ends, or until it
+// is cut off.
+func copyOutput(to io.Writer, pipe *os.File) error {
+	_, err := io.Copy(to, pipe)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return copyRest(to, pipe)
+	}
+	return err
 }
 
 // exitFailure is the failure of a child that ended by itself with a status other

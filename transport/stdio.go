@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -122,7 +121,7 @@ func (p program) start() (*process, error) {
 		exited: make(chan struct{}), ended: make(chan struct{}), drained: make(chan struct{}),
 	}
 	go func() { awaitExit(q); close(q.exited) }()
-	go func() { _, _ = io.Copy(q.stderr, errR); close(q.drained) }()
+	go func() { _ = copyOutput(q.stderr, errR); close(q.drained) }()
 	return q, nil
 }
 
