@@ -17,11 +17,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/wire01"
 	"github.com/holdpoint/holdpoint/backend"
+	"github.com/holdpoint/holdpoint/internal/leak"
 )
 
 const childEnv = "HOLDPOINT_BACKEND_TEST_CHILD"
@@ -30,7 +29,7 @@ func TestMain(m *testing.M) {
 	if mode := os.Getenv(childEnv); mode != "" {
 		os.Exit(child(mode))
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(leak.Main(m))
 }
 
 // child is a stdio backend that makes all the noise it can.

@@ -25,6 +25,7 @@ import (
 	"github.com/holdpoint/holdpoint/gateway"
 	"github.com/holdpoint/holdpoint/harness"
 	"github.com/holdpoint/holdpoint/hookwire"
+	"github.com/holdpoint/holdpoint/internal/leak"
 	"github.com/holdpoint/holdpoint/settle"
 )
 
@@ -49,7 +50,7 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	os.RemoveAll(dir)
 	if code == 0 {
-		if err := goleak.Find(goleak.IgnoreTopFunction("os/exec.(*Cmd).Start.func2")); err != nil {
+		if err := leak.Find(goleak.IgnoreTopFunction("os/exec.(*Cmd).Start.func2")); err != nil {
 			os.Stderr.WriteString(err.Error() + "\n")
 			code = 1
 		}

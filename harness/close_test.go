@@ -135,7 +135,11 @@ func TestCloseEndsEveryProcess(t *testing.T) {
 					if err := r.Close(ctx); err != nil {
 						t.Errorf("close: %v", err)
 					}
-					if left := processes(t, log); len(left) > 0 {
+					gone := processes
+					if fault == "grandchild" {
+						gone = remaining // it is killed, and nobody of ours reaps it
+					}
+					if left := gone(t, log); len(left) > 0 {
 						t.Errorf("processes left: %q", left)
 					}
 				})
@@ -171,15 +175,18 @@ func TestGrandchildIsEnded(t *testing.T) {
 		t.Skip("needs /proc")
 	}
 	for _, l := range []ahp.Lifecycle{ahp.Persistent, ahp.PerEvent} {
-		r := open(t, nil, intercept(backendID, stdio(t, l, "-fault", "grandchild"), long, ahp.FailClosed))
+		log := filepath.Join(t.TempDir(), "log")
+		r := open(t, nil, intercept(backendID, stdio(t, l, "-fault", "grandchild", "-log", log), long, ahp.FailClosed))
 		if s, _ := settleOne(t, r, toolBefore()); !s.Proceeds() {
 			t.Fatalf("%+v", s)
+		}
+		if n := len(processes(t, log)); l == ahp.Persistent && n != 2 {
+			t.Errorf("%d processes, want the child and its own", n)
 		}
 		if err := r.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		// "sleep 30" is the grandchild; nothing else here sleeps for 30 seconds.
-		if left := processes(t, "sleep\x0030\x00"); len(left) > 0 {
+		if left := remaining(t, log); len(left) > 0 {
 			t.Errorf("%s: %q", l, left)
 		}
 	}
@@ -195,7 +202,8 @@ func TestRestart(t *testing.T) {
 			t.Fatalf("%+v", s)
 		}
 	}
-	r = open(t, nil, intercept(backendID, stdio(t, ahp.Persistent, "-fault", "exit"), 100*time.Millisecond, ahp.FailOpen))
+	r = open(t, func(o *harness.Options) { o.Transport.Grace = long }, // it ends by itself
+		intercept(backendID, stdio(t, ahp.Persistent, "-fault", "exit"), 100*time.Millisecond, ahp.FailOpen))
 	for range 8 {
 		if s, _ := settleOne(t, r, toolBefore()); !s.FailedOpen {
 			t.Fatalf("%+v", s)
@@ -216,7 +224,7 @@ func TestRestart(t *testing.T) {
 // its successor answers.
 func TestHungProcessIsReplaced(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
-	r := open(t, nil, intercept(backendID, stdio(t, ahp.Persistent, "-fault", "hung", "-log", log), 30*time.Millisecond, ahp.FailOpen))
+	r := open(t, nil, intercept(backendID, stdio(t, ahp.Persistent, "-fault", "hung", "-log", log), 100*time.Millisecond, ahp.FailOpen))
 	for range 10 {
 		if _, err := settleOne(t, r, toolBefore()); err != nil {
 			t.Fatal(err)
@@ -250,22 +258,27 @@ func TestChildrenEndWhenWeAreKilled(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	started(t, log)
-	if n := len(processes(t, log)); n != 2 { // two backends, of which one is asked first
-		t.Logf("%d processes", n)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	// The second backend is started when the first has answered; both stay.
+	for n := 0; n != 2; {
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended before both backends ran: %v", err)
+		case <-tick.C:
+		}
+		if n = len(processes(t, log)); n > 2 {
+			t.Fatalf("%d processes, want two backends: %q", n, processes(t, log))
+		}
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for len(processes(t, log)) > 0 {
-		select {
-		case <-tick.C:
-		case <-time.After(long):
-			t.Fatalf("children live on: %q", processes(t, log))
-		}
+	<-ended
+	if left := remaining(t, log); len(left) > 0 {
+		t.Fatalf("children live on: %q", left)
 	}
 }
 

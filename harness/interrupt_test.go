@@ -15,6 +15,7 @@ import (
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/harness"
 	"github.com/holdpoint/holdpoint/internal/badbackend/badtest"
+	"github.com/holdpoint/holdpoint/internal/leak"
 	"github.com/holdpoint/holdpoint/settle"
 	"github.com/holdpoint/holdpoint/transport"
 )
@@ -89,9 +90,9 @@ func TestInterruptAnywhere(t *testing.T) {
 	for _, carrier := range append(slices.Clone(carriers), "local") {
 		for _, way := range []string{"cancel", "close"} {
 			count := func(at int) int {
-				leak := goleak.IgnoreCurrent()
+				there := goleak.IgnoreCurrent()
 				s := runStage(t, server, carrier, way, effects, at)
-				if err := goleak.Find(leak); err != nil {
+				if err := leak.Find(there); err != nil {
 					t.Errorf("%s, %s at step %d: %v", carrier, way, at, err)
 				}
 				return len(s.steps)

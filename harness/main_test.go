@@ -12,11 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/harness"
 	"github.com/holdpoint/holdpoint/internal/badbackend/badtest"
+	"github.com/holdpoint/holdpoint/internal/leak"
 	"github.com/holdpoint/holdpoint/settle"
 	"github.com/holdpoint/holdpoint/transport"
 )
@@ -28,7 +27,7 @@ func TestMain(m *testing.M) {
 	}
 	code := badtest.Main(m)
 	if code == 0 {
-		if err := goleak.Find(); err != nil {
+		if err := leak.Find(); err != nil {
 			os.Stderr.WriteString(err.Error())
 			code = 1
 		}
@@ -198,6 +197,19 @@ func denial(id string) string { return answer(id, `[{"type":"deny","reason":"no"
 
 func answer(id, effects string) string {
 	return `{"jsonrpc":"2.0","id":"` + id + `","result":{"protocolVersion":"0.1","effects":` + effects + `}}`
+}
+
+// remaining waits until nothing runs any more with needle in its command line, and lists
+// what still does after a long time: what is killed ends when the system gets to it.
+func remaining(t testing.TB, needle string) []string {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); ; <-tick.C {
+		if found := processes(t, needle); len(found) == 0 || time.Since(began) > long {
+			return found
+		}
+	}
 }
 
 // processes lists what runs with needle in its command line: its pid and the

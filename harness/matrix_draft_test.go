@@ -1,6 +1,7 @@
 package harness_test
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"path/filepath"
@@ -103,22 +104,19 @@ func TestDraftFaultMatrix(t *testing.T) {
 	if cells < 280 {
 		t.Errorf("%d cells ran, want at least 280", cells)
 	}
-	if left := processes(t, exe); len(left) > 0 {
+	if left := remaining(t, exe); len(left) > 0 {
 		t.Errorf("processes left: %q", left)
 	}
 }
 
 func runDraftCell(t *testing.T, r row, carrier string, policy ahp.FailurePolicy, schema *jsonschema.Schema) {
-	timeout := r.timeout
-	if timeout == 0 {
-		timeout = long
-	}
+	var opts harness.Options
+	timeout := r.bounds(carrier, &opts)
 	next, watch := says("[]"), &peer{}
 	ev := draftTool()
 	s := asks(policy, "*")
 	s.Timeout = timeout
 	bad := backendOf("net.acme.bad", nil, s)
-	var opts harness.Options
 	r.args = append([]string{"-revision", "draft"}, r.args...)
 	r.target(t, carrier, &bad, &opts, ev)
 	switch r.fault {
@@ -133,6 +131,7 @@ func runDraftCell(t *testing.T, r row, carrier string, policy ahp.FailurePolicy,
 		o.Local = map[string]transport.Local{"net.acme.later": next.local, "net.acme.watch": watch.local}
 		o.MaxEventBytes = opts.MaxEventBytes
 		o.Transport.LookupEnv = opts.Transport.LookupEnv
+		o.Transport.Grace = cmp.Or(opts.Transport.Grace, o.Transport.Grace)
 		o.Secret = harness.SecretDir(t.TempDir())
 	}, bad,
 		backendOf("net.acme.later", &ahp.LocalTransport{}, selecting(asks(ahp.FailClosed, "*"), selection(ahp.SelectBody, "images", "omit"))),

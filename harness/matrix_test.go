@@ -1,6 +1,7 @@
 package harness_test
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"path/filepath"
@@ -28,7 +29,7 @@ const (
 type row struct {
 	fault                     string
 	http, persistent, oneShot ahp.FailureClass
-	timeout                   time.Duration // zero means long
+	timeout                   time.Duration // that passes where the class is deadline; zero means short
 	args                      []string
 }
 
@@ -76,10 +77,10 @@ var matrix = []row{
 	{fault: "deep", http: malformed, persistent: malformed, oneShot: malformed},
 	{fault: "empty", http: malformed, persistent: malformed, oneShot: malformed},
 	// Time.
-	{fault: "hung", http: deadline, persistent: deadline, oneShot: deadline, timeout: short},
+	{fault: "hung", http: deadline, persistent: deadline, oneShot: deadline},
 	{fault: "slow", http: good, persistent: good, oneShot: good, args: []string{"-delay", "50ms"}},
-	{fault: "late", http: deadline, persistent: deadline, oneShot: deadline, timeout: short, args: []string{"-delay", "900ms"}},
-	{fault: "trickle", http: deadline, persistent: deadline, oneShot: deadline, timeout: short, args: []string{"-delay", "20ms"}},
+	{fault: "late", http: deadline, persistent: deadline, oneShot: deadline, args: []string{"-delay", "1m"}},
+	{fault: "trickle", http: deadline, persistent: deadline, oneShot: deadline, args: []string{"-delay", "1s"}},
 	{fault: "endless", http: malformed, persistent: malformed, oneShot: malformed},
 	// Processes.
 	{fault: "exit", http: connection, persistent: process, oneShot: process},
@@ -93,7 +94,7 @@ var matrix = []row{
 	{fault: "nolf", http: void, persistent: deadline, oneShot: good, timeout: 2 * time.Second},
 	{fault: "crlf", http: void, persistent: good, oneShot: good},
 	{fault: "blank", http: void, persistent: malformed, oneShot: malformed},
-	{fault: "noread", http: void, persistent: deadline, oneShot: deadline, timeout: short},
+	{fault: "noread", http: void, persistent: deadline, oneShot: deadline},
 	{fault: "closestdout", http: void, persistent: connection, oneShot: deadline, timeout: 2 * time.Second},
 	{fault: "stderrflood", http: void, persistent: good, oneShot: good},
 	{fault: "stdoutflood", http: void, persistent: malformed, oneShot: malformed},
@@ -118,9 +119,9 @@ var matrix = []row{
 	{fault: "badlength", http: malformed},
 	{fault: "hugeheader", http: malformed},
 	{fault: "gzip", http: malformed},
-	{fault: "slowheader", http: deadline, timeout: short, args: []string{"-delay", "900ms"}},
-	{fault: "hungaccept", http: deadline, timeout: short},
-	{fault: "chunkedtrickle", http: deadline, timeout: short, args: []string{"-delay", "20ms"}},
+	{fault: "slowheader", http: deadline, args: []string{"-delay", "1m"}},
+	{fault: "hungaccept", http: deadline},
+	{fault: "chunkedtrickle", http: deadline, args: []string{"-delay", "1s"}},
 	// Not of the backend's making.
 	{fault: "@refused", http: connection},
 	{fault: "@nocommand", persistent: process, oneShot: process},
@@ -136,6 +137,7 @@ var elsewhere = map[string]string{
 	"unasked":  "TestRules/V-ROLE-3",
 	"again":    "TestRules/V-AMB-4",
 	"stray":    "TestStrayAnswers in transport",
+	"single":   "TestRules/V-IO-8",
 
 	"effectfield":  "TestDraftFaultMatrix",
 	"unadvertised": "TestDraftFaultMatrix",
@@ -185,6 +187,18 @@ var voidClasses = map[string]map[ahp.FailureClass]string{
 }
 
 var carriers = []string{"http", "persistent", "per_event"}
+
+// bounds returns the timeout of a cell, which no slow machine may pass by accident,
+// and the grace of its processes: one that ends by itself gets the time to.
+func (r row) bounds(carrier string, o *harness.Options) (timeout time.Duration) {
+	switch r.class(carrier) {
+	case deadline:
+		return cmp.Or(r.timeout, short)
+	case process:
+		o.Transport.Grace = long
+	}
+	return long
+}
 
 func (r row) class(carrier string) ahp.FailureClass {
 	switch carrier {
@@ -240,9 +254,27 @@ func TestFaultMatrix(t *testing.T) {
 	if cells < 250 {
 		t.Errorf("%d cells ran, want at least 250", cells)
 	}
-	if left := processes(t, exe); len(left) > 0 {
+	if left := remaining(t, exe); len(left) > 0 {
 		t.Errorf("processes left: %q", left)
 	}
+}
+
+// nobody is an address at which nobody listens, and nobody will: its port is taken,
+// by a connection that leads elsewhere.
+func nobody(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ln.Close() })
+	here := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
+	c, err := here.DialContext(t.Context(), "tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c.LocalAddr().String()
 }
 
 // target returns the transport of a cell, and what else the cell needs.
@@ -250,12 +282,7 @@ func (r row) target(t *testing.T, carrier string, b *ahp.Backend, o *harness.Opt
 	args := append([]string{"-fault", r.fault}, r.args...)
 	switch r.fault {
 	case "@refused":
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Transport = &ahp.HTTPTransport{URL: "http://" + ln.Addr().String()}
-		ln.Close()
+		b.Transport = &ahp.HTTPTransport{URL: "http://" + nobody(t)}
 		return
 	case "@nocommand":
 		l := ahp.Persistent
@@ -287,10 +314,8 @@ func (r row) target(t *testing.T, carrier string, b *ahp.Backend, o *harness.Opt
 }
 
 func runCell(t *testing.T, r row, carrier string, policy ahp.FailurePolicy, schema *jsonschema.Schema) {
-	timeout := r.timeout
-	if timeout == 0 {
-		timeout = long
-	}
+	var opts harness.Options
+	timeout := r.bounds(carrier, &opts)
 	next := &respond{}
 	ev := toolBefore()
 	bad := intercept("net.acme.bad", nil, timeout, policy)
@@ -299,13 +324,12 @@ func runCell(t *testing.T, r row, carrier string, policy ahp.FailurePolicy, sche
 		o.Local = map[string]transport.Local{"net.acme.later": next.local}
 		r.target(t, carrier, &bad, o, ev)
 	}
-	// The edit must run before the registration is read.
-	var opts harness.Options
-	o(&opts)
+	o(&opts) // before the registration is read
 	h := open(t, func(dst *harness.Options) {
 		dst.Local = opts.Local
 		dst.MaxEventBytes = opts.MaxEventBytes
 		dst.Transport.LookupEnv = opts.Transport.LookupEnv
+		dst.Transport.Grace = cmp.Or(opts.Transport.Grace, dst.Transport.Grace)
 	}, bad, later)
 
 	s, err := settleOne(t, h, ev)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/holdpoint/holdpoint/ahp"
@@ -349,13 +350,16 @@ var failureRules = []rule{
 	}},
 	{"AHP-FAIL-002", func(t *testing.T) {
 		// The backend is lost again and again; the retries stay in one deadline.
-		r := open(t, func(o *harness.Options) { o.Retries = 1_000_000 },
-			intercept(backendID, stdio(t, ahp.Persistent, "-fault", "killed"), short, ahp.FailOpen))
-		s, _ := settleOne(t, r, toolBefore())
-		rec := r.rec.one(t)
-		if hop := rec.Hops[0]; !s.Proceeds() || hop.Attempts < 2 || hop.TookNs > int64(5*time.Second) {
-			t.Errorf("%+v", hop)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			r := withLocal(t, ahp.FailOpen, time.Second, func(context.Context, []byte) ([]byte, error) {
+				time.Sleep(300 * time.Millisecond)
+				return nil, &ahp.Failure{Class: connection}
+			}, func(o *harness.Options) { o.Retries = 1_000_000 })
+			s, _ := settleOne(t, r, toolBefore())
+			if hop := r.rec.one(t).Hops[0]; !s.Proceeds() || hop.Attempts != 4 || hop.TookNs != int64(time.Second) || hop.Class != deadline {
+				t.Errorf("%+v", hop)
+			}
+		})
 	}},
 	{"V-DL-1", func(t *testing.T) {
 		for _, d := range []time.Duration{0, -time.Millisecond, 1500 * time.Microsecond} {
@@ -367,7 +371,7 @@ var failureRules = []rule{
 		for name, tr := range map[string]ahp.Transport{
 			"accept": badtest.HTTP(t, "-fault", "hungaccept"),
 			"work":   stdio(t, ahp.PerEvent, "-fault", "hung"),
-			"body":   badtest.HTTP(t, "-fault", "trickle", "-delay", "30ms"),
+			"body":   badtest.HTTP(t, "-fault", "trickle", "-delay", "1s"),
 			"send":   stdio(t, ahp.Persistent, "-fault", "noread"),
 		} {
 			t.Run(name, func(t *testing.T) {

@@ -4,15 +4,14 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/holdpoint/holdpoint/internal/badbackend/badtest"
+	"github.com/holdpoint/holdpoint/internal/leak"
 )
 
 func TestMain(m *testing.M) {
 	code := badtest.Main(m)
 	if code == 0 {
-		if err := goleak.Find(); err != nil {
+		if err := leak.Find(); err != nil {
 			os.Stderr.WriteString(err.Error())
 			code = 1
 		}

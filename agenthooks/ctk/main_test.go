@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/holdpoint/holdpoint/agenthooks/ctk"
+	"github.com/holdpoint/holdpoint/internal/leak"
 )
 
 // hostile is the environment variable that makes this test binary a host
@@ -27,7 +26,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(leak.Main(m))
 }
 
 func beHost(how string) error {

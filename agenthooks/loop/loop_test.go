@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -12,13 +13,13 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"go.uber.org/goleak"
 
 	"github.com/holdpoint/holdpoint/agenthooks"
 	"github.com/holdpoint/holdpoint/agenthooks/loop"
+	"github.com/holdpoint/holdpoint/internal/leak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leak.Main(m)) }
 
 type (
 	hookContext = agenthooks.Context

@@ -15,10 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/holdpoint/holdpoint/audit"
 	"github.com/holdpoint/holdpoint/audit/sqlite"
+	"github.com/holdpoint/holdpoint/internal/leak"
 )
 
 // The test binary is its own child process: what it does then is named by this
@@ -28,8 +27,7 @@ const childRole = "HOLDPOINT_TEST_CHILD"
 func TestMain(m *testing.M) {
 	role, dir := os.Getenv(childRole), os.Getenv(childRole+"_DIR")
 	if role == "" {
-		goleak.VerifyTestMain(m)
-		return
+		os.Exit(leak.Main(m))
 	}
 	var err error
 	switch role {
@@ -153,7 +151,8 @@ func childIngest(dir string) error {
 	}
 }
 
-// spoolGrace is short, but longer than the test's own appends to the spool.
+// spoolGrace is short, so that spools are removed while the test goes on, but longer
+// than most of its own appends.
 const spoolGrace = 200 * time.Millisecond
 
 // childSteps appends one entry after the other, with a write to stdout before

@@ -26,7 +26,9 @@ func TestSpoolKill(t *testing.T) {
 	}
 	path := filepath.Join(dir, "spool")
 	lines := 0
+	slow := map[int]bool{} // lines that took about as long as a spool is kept, and may be lost
 	write := func() {
+		began := time.Now()
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			t.Fatal(err)
@@ -37,6 +39,7 @@ func TestSpoolKill(t *testing.T) {
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}
+		slow[lines] = time.Since(began) > spoolGrace/2
 		lines++
 	}
 	for range kills {
@@ -72,11 +75,12 @@ func TestSpoolKill(t *testing.T) {
 		seen[strings.TrimSpace(string(r.Data))]++
 	}
 	for i := range lines {
-		if n := seen[fmt.Sprint(i)]; n != 1 {
+		if n := seen[fmt.Sprint(i)]; n != 1 && (n != 0 || !slow[i]) {
 			t.Errorf("line %d is there %d times", i, n)
 		}
+		delete(seen, fmt.Sprint(i))
 	}
-	if len(seen) != lines {
-		t.Errorf("%d different entries of %d lines", len(seen), lines)
+	if len(seen) != 0 {
+		t.Errorf("entries of no line: %v", seen)
 	}
 }

@@ -2,4 +2,4 @@
 
 package main
 
-func leaveBehind(bool) {}
+func leaveBehind(options) {}

@@ -9,11 +9,16 @@ import (
 )
 
 // leaveBehind starts a process that keeps our stdout and stderr open and outlives
-// us. As a daemon it also leaves our process group, where no signal to the group
-// finds it; it then ends by itself soon.
-func leaveBehind(daemon bool) {
-	cmd := exec.Command("sleep", "30")
-	if daemon {
+// us: ourselves again, with the name of our log, by which a test finds it. As a
+// daemon it also leaves our process group, where no signal to the group finds it; it
+// then ends by itself soon.
+func leaveBehind(o options) {
+	exe, err := os.Executable()
+	if err != nil {
+		fatal(err)
+	}
+	cmd := exec.Command(exe, "-sleep", "10m", "-log", o.log)
+	if o.fault == "daemon" {
 		cmd = exec.Command("sleep", "3")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	}

@@ -40,6 +40,7 @@ type options struct {
 func main() {
 	var o options
 	var list, overHTTP, quick, echo bool
+	var sleep time.Duration
 	flag.StringVar(&o.fault, "fault", "none", "what to do wrong")
 	flag.StringVar(&o.effect, "effect", "none", "what a good answer says: none or deny")
 	flag.StringVar(&o.log, "log", "", "file that gets one line for each message received")
@@ -51,8 +52,11 @@ func main() {
 	flag.BoolVar(&quick, "quick", false, "answer without effects, as fast as can be")
 	flag.BoolVar(&echo, "echo", false, "give each message back")
 	flag.BoolVar(&list, "faults", false, "list the faults")
+	flag.DurationVar(&sleep, "sleep", 0, "do nothing for so long, as a process that is left behind does")
 	flag.Parse()
 	switch {
+	case sleep > 0:
+		time.Sleep(sleep)
 	case list:
 		for _, f := range append(append(append([]string{}, bodyFaults...), stdioFaults...), httpFaults...) {
 			fmt.Println(f)
@@ -222,7 +226,7 @@ var stdioFaults = []string{
 	"hung", "slow", "late", "lateonce", "exit", "exitafter", "killed", "banner", "extra",
 	"twice", "pretty", "nolf", "crlf", "blank", "trickle", "endless", "noread",
 	"closestdout", "stderrflood", "stdoutflood", "unasked", "ignoreterm",
-	"grandchild", "daemon", "exitidle", "again", "stray", "bye", "byeterm", "observehang", "env", "argv", "cwd",
+	"grandchild", "daemon", "single", "exitidle", "again", "stray", "bye", "byeterm", "observehang", "env", "argv", "cwd",
 }
 
 func serveStdio(o options) {
@@ -244,6 +248,10 @@ func serveStdio(o options) {
 		say(`{"jsonrpc":"2.0","id":"unasked","result":{"protocolVersion":"0.1","effects":[]}}` + "\n")
 	}
 	in := bufio.NewReaderSize(os.Stdin, 64<<10)
+	if o.fault == "single" {
+		serveSingle(o, in, say)
+		return
+	}
 	count, first := 0, ""
 	for {
 		line, err := in.ReadBytes('\n')
@@ -282,6 +290,37 @@ func serveStdio(o options) {
 		o.note([]byte("term"), message{})
 	case "ignoreterm":
 		forever()
+	}
+}
+
+// serveSingle refuses each question that comes while another one is open.
+func serveSingle(o options, in *bufio.Reader, say func(string)) {
+	lines := make(chan []byte)
+	go func() {
+		defer close(lines)
+		for {
+			line, err := in.ReadBytes('\n')
+			if err != nil {
+				return
+			}
+			lines <- line
+		}
+	}()
+	for line := range lines {
+		two := false
+		select {
+		case _, two = <-lines:
+		case <-time.After(o.delay):
+		}
+		var m message
+		if err := json.Unmarshal(line, &m); err != nil {
+			fatal(fmt.Errorf("request: %w", err))
+		}
+		if two {
+			denyWith(o, say, *m.ID, "a second question is open")
+			continue
+		}
+		answer(o, say, *m.ID, "", 0)
 	}
 }
 
@@ -355,7 +394,7 @@ func answer(o options, say func(string), id, first string, count int) {
 		}
 		say(s + "\n")
 	case "grandchild", "daemon":
-		leaveBehind(o.fault == "daemon")
+		leaveBehind(o)
 		say(s + "\n")
 	case "exitidle": // answers, then ends with an error before the next question
 		say(s + "\n")
