@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/holdpoint/holdpoint/ahp"
@@ -12,7 +13,9 @@ import (
 
 // A prompt handler is called on the goroutine of the request; what is too late or
 // panics is no answer all the same.
-func TestPromptHandler(t *testing.T) {
+func TestPromptHandler(t *testing.T) { synctest.Test(t, promptHandler) }
+
+func promptHandler(t *testing.T) {
 	s := newServer(t, func(ctx context.Context, r *backend.Request) ([]ahp.Effect, error) {
 		switch cmd := string(r.Event.Tool.Input); {
 		case strings.Contains(cmd, "late"):
@@ -24,7 +27,7 @@ func TestPromptHandler(t *testing.T) {
 			return []ahp.Effect{&ahp.Deny{Reason: "no"}}, nil
 		}
 		return nil, nil
-	}, backend.Options{Prompt: true, Timeout: 20 * time.Millisecond})
+	}, backend.Options{Prompt: true, Timeout: time.Second})
 	for _, tt := range []struct{ cmd, want string }{
 		{"ls", "allow"},
 		{"refuse", "no"},

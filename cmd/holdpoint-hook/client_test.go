@@ -476,7 +476,7 @@ func TestFallback(t *testing.T) {
 	t.Run("hung", func(t *testing.T) {
 		p := newPlace(t)
 		p.serve(t, forever)
-		got := run(m, p, script, "2s", m.payload()).run(t)
+		got := run(m, p, script, "8s", m.payload()).run(t)
 		expect(t, got, result{fmt.Sprintf("hook %s %s %s\n%s", m.agent, m.event, m.policy, m.payload()), "err\n", 7})
 	})
 	t.Run("large payload", func(t *testing.T) {

@@ -156,15 +156,18 @@ type start struct {
 func (s start) run(t *testing.T) result {
 	t.Helper()
 	// Longer than any timeout that a test gives the client: it must end by itself.
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	if s.binary == "" {
 		s.binary = hookBinary
 	}
 	cmd := exec.CommandContext(ctx, s.binary, s.args...)
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = time.Minute // what it wrote is copied after its end: that takes a busy machine a while
 	var out, errs bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir, cmd.Env = s.stdin, &out, &errs, s.dir, s.env
+	if text, ok := s.stdin.(*strings.Reader); ok && text.Len() <= pipeHolds {
+		cmd.Stdin = filled(t, text)
+	}
 	if s.stdout != nil {
 		cmd.Stdout = s.stdout
 	}
@@ -176,10 +179,29 @@ func (s start) run(t *testing.T) result {
 		t.Fatalf("the client did not end by itself: %v", s.args)
 	}
 	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
 	return result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+}
+
+// pipeHolds is what fits into a pipe that nobody reads yet.
+const pipeHolds = 8 << 10
+
+// filled is a pipe with all of a text in it: a client whose time is short has its
+// payload when it starts, however slow we are.
+func filled(t *testing.T, text io.Reader) *os.File {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	if _, err := io.Copy(w, text); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	return r
 }
 
 // A mode is where and with which policy the client is started.
