@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/holdpoint/holdpoint/shell"
@@ -77,8 +78,12 @@ func (h *hazardFinder) action(a *shell.Action) {
 				h.add(ProcKillBroad, "processes are killed by name or for all", a)
 			}
 		case a.Broad:
-			if h.listsGate() {
+			gate, others := h.listed()
+			if gate {
 				h.add(GuardTamper, "the gate is stopped", a)
+				if !others {
+					return
+				}
 			}
 			h.add(ProcKillBroad, "processes are killed by name or for all", a)
 		}
@@ -91,21 +96,27 @@ func (h *hazardFinder) action(a *shell.Action) {
 	}
 }
 
-// listsGate reports whether a search for processes in the same text names the
-// gate.
-func (h *hazardFinder) listsGate() bool {
+// listed reports whether searches for processes in the same text name the gate,
+// and whether one of them names others.
+func (h *hazardFinder) listed() (gate, others bool) {
 	for i := range h.r.Commands {
 		c := &h.r.Commands[i]
+		named := slices.ContainsFunc(c.Args, func(a shell.Arg) bool {
+			// [h]oldpoint is how one looks for it without finding the search itself.
+			return strings.Contains(strings.ToLower(strings.NewReplacer("[", "", "]", "").Replace(a.Value)), "holdpoint")
+		})
 		switch c.Program {
-		case "pgrep", "pidof", "grep", "awk":
-			for j := range c.Args {
-				if strings.Contains(c.Args[j].Value, "holdpoint") {
-					return true
-				}
-			}
+		case "pgrep", "pidof":
+			gate, others = gate || named, others || !named
+		case "grep", "awk":
+			// What they leave out, or print of each line, names nobody.
+			pattern := slices.ContainsFunc(c.Args, func(a shell.Arg) bool {
+				return !strings.HasPrefix(a.Value, "-") && (c.Program == "grep" || strings.Contains(a.Value, "/"))
+			})
+			gate, others = gate || named, others || pattern && !named && !slices.Contains(c.Flags, "-v")
 		}
 	}
-	return false
+	return gate, others
 }
 
 func (h *hazardFinder) envSet(a *shell.Action) {

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/holdpoint/holdpoint/shell"
@@ -64,8 +65,20 @@ func (h *hazardFinder) write(a *shell.Action) {
 		if p.Abs == "/etc/passwd" || p.Abs == "/etc/group" || p.Abs == "/etc/shadow" {
 			h.add(PrivEscalate, "accounts are written", a)
 		}
-		h.add(FSWriteOutside, "a file outside of the workspace is written", a)
+		if !h.arrives(a) {
+			h.add(FSWriteOutside, "a file outside of the workspace is written", a)
+		}
 	}
+}
+
+// arrives reports whether a write is the far end of an upload: that something lands
+// in the home over there has been said by then. A place named in full is one more thing.
+func (h *hazardFinder) arrives(a *shell.Action) bool {
+	if h.r == nil || a.Command < 0 || a.Command >= len(h.r.Commands) || strings.HasPrefix(a.Path.Raw, "/") {
+		return false
+	}
+	host := h.r.Commands[a.Command].Host
+	return host != "" && slices.ContainsFunc(h.r.Actions, func(u shell.Action) bool { return u.Kind == shell.NetUpload && u.Host == host })
 }
 
 func (h *hazardFinder) remove(a *shell.Action) {

@@ -63,6 +63,10 @@ func handler(name string) func(*inv) value {
 		return (*inv).kubectl
 	case "vagrant":
 		return (*inv).vagrant
+	case "nix", "nix-shell", "guix":
+		return (*inv).devShell
+	case "ztcp":
+		return (*inv).ztcp
 	case "git", "hub", "yadm", "dotfiles":
 		return (*inv).git
 	case "python", "python2", "python3", "pypy", "pypy3", "node", "nodejs", "deno", "bun", "perl", "ruby", "php", "lua", "luajit", "tsx", "ts-node", "ipython", "irb", "Rscript", "R", "julia", "osascript", "groovy", "scala", "elixir", "swift", "tclsh", "expect", "guile", "racket", "ghci", "jshell", "raku", "jython", "python3.8", "python3.9", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14", "pwsh", "powershell", "cmd", "java", "emacs", "nvim", "vim", "vi", "ex", "ed", "octave", "erl", "sbcl", "clojure", "bb", "crystal", "nim", "jq", "yq", "wish", "janet", "fennel", "qjs", "d8":
@@ -89,7 +93,7 @@ func handler(name string) func(*inv) value {
 		return (*inv).printenv
 	case "crontab", "at", "batch":
 		return (*inv).later
-	case "make", "gmake", "just", "task", "rake", "npm", "pnpm", "yarn", "npx", "pnpx", "bunx", "yarnpkg", "corepack", "uvx", "pipx", "uv", "poetry", "pipenv", "pdm", "hatch", "rye", "bundle", "bundler", "composer", "nox", "tox", "invoke", "inv", "fab", "gulp", "grunt", "ninja", "bazel", "mage", "earthly", "dagger", "act", "lerna", "nx", "turbo", "go", "cargo", "mvn", "gradle", "gradlew", "mvnw", "ant", "sbt", "lein", "mix", "dotnet", "swift-build", "rails", "django-admin", "artisan", "npm-check", "pipx-run", "jake", "doit", "scons", "waf", "cmake", "ctest", "moon", "wireit", "melos", "flutter", "dart", "deployer", "cap", "mina", "ansible", "ansible-playbook", "ansible-console", "salt", "puppet", "chef-client", "knife", "serverless", "sls", "pre-commit", "husky", "lefthook", "overcommit", "manage.py", "symfony", "wp", "drush", "heroku", "fly", "flyctl", "nomad", "ember", "ng", "vite", "next", "forge", "hardhat", "truffle", "xcodebuild", "pod", "fastlane", "tsx-run", "bin/rails", "bin/console", "flask", "zig":
+	case "make", "gmake", "just", "task", "rake", "npm", "pnpm", "yarn", "npx", "pnpx", "bunx", "yarnpkg", "corepack", "uvx", "pipx", "uv", "poetry", "pipenv", "pdm", "hatch", "rye", "bundle", "bundler", "composer", "nox", "tox", "invoke", "inv", "fab", "gulp", "grunt", "ninja", "bazel", "mage", "earthly", "dagger", "act", "lerna", "nx", "turbo", "go", "cargo", "mvn", "gradle", "gradlew", "mvnw", "ant", "sbt", "lein", "mix", "dotnet", "swift-build", "rails", "django-admin", "artisan", "npm-check", "pipx-run", "jake", "doit", "scons", "waf", "cmake", "ctest", "moon", "wireit", "melos", "flutter", "dart", "deployer", "cap", "mina", "ansible", "ansible-playbook", "ansible-console", "puppet", "chef-client", "knife", "serverless", "sls", "pre-commit", "husky", "lefthook", "overcommit", "manage.py", "symfony", "wp", "drush", "heroku", "fly", "flyctl", "nomad", "ember", "ng", "vite", "next", "forge", "hardhat", "truffle", "xcodebuild", "pod", "fastlane", "tsx-run", "bin/rails", "bin/console", "flask", "zig":
 		return (*inv).project
 	case "psql", "mysql", "mariadb", "sqlite3", "sqlite", "mongosh", "mongo", "redis-cli", "valkey-cli", "keydb-cli", "duckdb", "clickhouse-client", "clickhouse", "cqlsh", "sqlcmd", "bq", "snowsql", "cockroach", "usql", "pgcli", "mycli", "litecli", "sqlplus", "influx", "trino", "presto", "hive", "beeline", "spark-sql", "tsql", "isql", "sqlline", "dolt", "turso", "d1", "libsql", "psql-run", "iredis", "neo4j-admin", "cypher-shell", "snow", "impala-shell", "osqueryi", "mssql-cli", "surreal":
 		return (*inv).database

@@ -54,6 +54,20 @@ func (m *machine) setWindows() {
 	}
 }
 
+// drivePath gives the path under which a machine that is not Windows reaches a name
+// with a drive: WSL has drives below /mnt, Git Bash in the root.
+func drivePath(cwd, name string) string {
+	s := strings.ReplaceAll(name, `\`, "/")
+	if strings.HasPrefix(s, "/") {
+		return s // a UNC name lies outside, whatever it is
+	}
+	base := "/" + strings.ToLower(s[:1])
+	if !strings.HasPrefix(cwd, base+"/") {
+		base = "/mnt" + base
+	}
+	return base + "/" + strings.TrimPrefix(s[2:], "/")
+}
+
 // winAbs gives the inner form of name below cwd, which has that form already.
 // posix is set for shells that write drives as /c.
 func winAbs(cwd, name string, posix bool) string {

@@ -24,7 +24,7 @@ var callsText string
 var callEffects = map[string]bool{
 	"read": true, "write": true, "open": true, "delete": true, "deltree": true, "rmopt": true, "mode": true, "owner": true,
 	"move": true, "copy": true, "link": true, "sh": true, "argv": true, "spawn": true, "code": true, "fetch": true, "httpdelete": true, "post": true,
-	"connect": true, "listen": true, "kill": true, "print": true, "send": true, "shell": true, "dup": true, "fork": true, "mkdir": true, "chdir": true, "exit": true, "copyin": true, "elevate": true, "publish": true, "wipe": true, "sql": true, "dropdb": true, "infra": true, "reveal": true, "upload": true, "sdkdelete": true, "forced": true, "emptyonly": true, "readfd": true,
+	"connect": true, "listen": true, "kill": true, "killobj": true, "readname": true, "print": true, "send": true, "shell": true, "dup": true, "fork": true, "mkdir": true, "chdir": true, "exit": true, "copyin": true, "elevate": true, "publish": true, "wipe": true, "sql": true, "dropdb": true, "infra": true, "reveal": true, "upload": true, "sdkdelete": true, "forced": true, "emptyonly": true, "readfd": true,
 }
 
 type callRule struct {

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -98,6 +99,14 @@ func (c *coder) effect(r callRule, v cval, recv *cval, args []cval) cval {
 			res.v = concat(res.v.with(""), f.readFile(a, x.cmd, false))
 		})
 		res.ok = res.v.known()
+	case "readname":
+		// An object that takes the name of the file to read, as configparser has.
+		if a := c.arg(args, recv, "0"); len(args) > 0 && a.ok && !a.isNum && strings.ContainsAny(a.v.s, "/.~") {
+			res.v = f.readFile(c.file(a), x.cmd, false)
+			if recv != nil {
+				recv.v = concat(recv.v, res.v)
+			}
+		}
 	case "readfd":
 		if f.hasIn {
 			res.v = x.in
@@ -373,6 +382,11 @@ func (c *coder) effect(r callRule, v cval, recv *cval, args []cval) cval {
 		c.forked = true
 		if c.lang == "perl" && len(c.toks) <= 8 {
 			c.looped = true
+		}
+	case "killobj":
+		// A process that was found among all of them; else it is one's own child.
+		if slices.ContainsFunc(c.toks, func(t token) bool { return t.s == "process_iter" }) {
+			c.emit(Action{Kind: ProcKill, Broad: true})
 		}
 	case "kill":
 		pid := c.arg(args, recv, r.arg)

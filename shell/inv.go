@@ -181,6 +181,11 @@ func (x *inv) run() value {
 		}
 		return value{}
 	}
+	// Git Bash and WSL start the programs of Windows. Some have the names of others
+	// here; the suffix tells them apart.
+	if strings.HasSuffix(v.s, ".exe") && windowsProgram(x.name) {
+		return x.windows()
+	}
 	if h := handler(x.name); h != nil {
 		x.spec = x.f.m.specFor(x.name)
 		if x.spec != nil {
@@ -197,6 +202,9 @@ func (x *inv) run() value {
 	}
 	if strings.IndexByte(v.s, '/') >= 0 && !systemBin(v.s) {
 		return x.localProgram(v)
+	}
+	if windowsProgram(x.name) {
+		return x.windows()
 	}
 	return x.unknownProgram()
 }

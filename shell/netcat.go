@@ -128,3 +128,36 @@ func interactiveProgram(p string) bool {
 	b := baseName(p)
 	return isShellName(b) || b == "cmd" || codeLang(b) != "" || b == "login" || b == "busybox" || b == "script" || b == "env" || b == "su"
 }
+
+// ztcp is zsh's own: it opens a connection and puts its descriptor into REPLY.
+func (x *inv) ztcp() value {
+	f := x.f
+	fd, host, port, listens := "12", "", "", false
+	args := x.args[1:]
+	for i := 0; i < len(args); i++ {
+		switch s := args[i].s; {
+		case s == "-d" && i+1 < len(args):
+			i++
+			fd = args[i].s
+		case s == "-l":
+			listens = true
+		case strings.HasPrefix(s, "-"):
+		case host == "":
+			host = s
+		default:
+			port = s
+		}
+	}
+	switch {
+	case listens:
+		f.emit(Action{Kind: NetListen, Span: x.span, Command: x.cmd + 1})
+	case host != "":
+		f.emit(Action{Kind: NetConnect, Host: plain(host), Span: x.span, Command: x.cmd + 1})
+	default:
+		return value{}
+	}
+	f.copyFDs()
+	f.fds[fd] = value{s: "/dev/tcp/" + host + "/" + port, t: tPeer, span: x.span}
+	f.set("REPLY", lit(fd))
+	return value{}
+}

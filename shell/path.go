@@ -62,6 +62,9 @@ func (f *frame) resolveName(v value, whole bool) Path {
 	if v.has(tScratch) && !strings.HasPrefix(name, "/") {
 		name = "/tmp/" + name
 	}
+	if !f.posix() && windowsName(name) {
+		name = drivePath(f.cwd, name)
+	}
 	abs := join(f.cwd, name)
 	if strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(abs, "/proc/self/fd/") {
 		p.Abs, p.Place = plain(abs), PlaceNull

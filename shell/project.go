@@ -256,6 +256,8 @@ func (x *inv) project() value {
 		if sub == "run" || sub == "ssh console" || sub == "console" {
 			if fl := p.flag("-C"); fl != nil {
 				f.run(fl.val, ViaRemote, nil)
+			} else if len(p.pos) > 0 && strings.Contains(p.pos[0].s, " ") {
+				f.run(p.pos[0], ViaRemote, nil)
 			} else if len(p.pos) > 0 {
 				return x.inContainer("an app", p.pos, f.fork())
 			}

@@ -66,7 +66,7 @@ func (x *inv) ssh() value {
 		f.m.undecided(CommandDynamic, v.s, true, x.cmd, x.span)
 		return unknownVal(tCmd)
 	}
-	if x.in.t&(tFile|tEnv) != 0 && !remoteShellText(v.s) {
+	if (x.in.t&(tFile|tEnv) != 0 || x.in.has(tCmd) && !x.in.known()) && !remoteShellText(v.s) {
 		f.emit(Action{Kind: NetUpload, Host: host, Span: x.span, Command: x.cmd + 1})
 	}
 	out := g.run(v, ViaRemote, nil)
@@ -145,7 +145,9 @@ func (x *inv) docker() value {
 				g.cwd = fl.val.s
 			}
 		case "-u":
-			// a user inside a container
+			if u, _, _ := strings.Cut(fl.val.s, ":"); strings.HasSuffix(sub, "exec") && (u == "root" || u == "0") {
+				f.emit(Action{Kind: PrivElevate, Name: "root in a container", Span: x.span, Command: x.cmd + 1})
+			}
 		case "--entrypoint":
 		}
 	}
@@ -263,6 +265,30 @@ func (x *inv) vagrant() value {
 	if len(x.p.sub) > 0 && x.p.sub[0] == "ssh" {
 		if fl := x.p.flag("-c"); fl != nil {
 			return x.f.run(fl.val, ViaRemote, nil)
+		}
+	}
+	return out
+}
+
+// devShell is nix and guix: behind a marker stands a command for the shell that
+// they make.
+func (x *inv) devShell() value {
+	out := x.runSpec()
+	if len(x.args) < 2 {
+		return out
+	}
+	switch x.args[1].s {
+	case "shell", "develop", "environment":
+	default:
+		return out
+	}
+	for i, a := range x.args {
+		switch a.s {
+		case "-c", "--command", "--":
+			if i+1 < len(x.args) {
+				y := &inv{f: x.f.under(x.name), args: x.args[i+1:], span: x.span, noFunc: true}
+				return y.dispatch()
+			}
 		}
 	}
 	return out

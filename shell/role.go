@@ -96,6 +96,10 @@ func (x *inv) role(role string, v value) {
 		f.emit(Action{Kind: NetConnect, Host: plain(v.s), Span: v.span, Command: at})
 	case "sh":
 		f.run(v, ViaScript, nil)
+	case "shlist":
+		for _, c := range listed(v.text()) {
+			f.run(v.with(c), ViaRemote, nil)
+		}
 	case "sql":
 		x.sql(v)
 	case "sqlfile":
@@ -106,6 +110,37 @@ func (x *inv) role(role string, v value) {
 		// handled by Go code
 	}
 	_ = m
+}
+
+// listed takes the texts out of a list as cloud programs read it: JSON, or words
+// behind a name, commands=["…","…"] or commands=….
+func listed(s string) []string {
+	_, rest, ok := strings.Cut(s, "commands")
+	if !ok {
+		return nil
+	}
+	rest = strings.TrimLeft(rest, `"=: `)
+	if !strings.HasPrefix(rest, "[") {
+		return []string{rest}
+	}
+	var out []string
+	for range maxIterations {
+		var ok bool
+		if _, rest, ok = strings.Cut(rest, `"`); !ok {
+			break
+		}
+		end := 0
+		for end < len(rest) && rest[end] != '"' {
+			if rest[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		end = min(end, len(rest))
+		out = append(out, strings.ReplaceAll(strings.ReplaceAll(rest[:end], `\"`, `"`), `\n`, "\n"))
+		rest = rest[min(end+1, len(rest)):]
+	}
+	return out
 }
 
 // packs is gzip and its kin: a file is replaced by its packed or unpacked form.
@@ -259,7 +294,7 @@ func (x *inv) runContent(c value) value {
 		c.span = x.span
 	}
 	x.origin(c)
-	if c.opaque() || c.s == "" && c.t != 0 {
+	if strings.Trim(c.s, unknownText+" \t\n") == "" && (!c.known() || c.s == "" && c.t != 0) {
 		if c.t&(tNet|tPeer|tDecoded|tInit) == 0 {
 			m.undecided(ScriptUnknown, "", true, x.cmd, x.span)
 		}
