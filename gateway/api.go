@@ -195,7 +195,7 @@ func (g *Gateway) recordAnswer(ctx context.Context, req *backend.Request, j *jud
 	r := s.Record(ev, harness.NewID(), began, took, settle.Identity(ev), details(&j.decision))
 	g.count(agent, &r)
 	g.metrics.seconds.WithLabelValues(agent).Observe(took.Seconds())
-	err := g.audit.append(ctx, g.settlementEntry(KindAnswer, agent, &r, j))
+	err := g.appendRecord(ctx, KindAnswer, agent, &r, j)
 	if err != nil && j.err == nil && g.opts.OnAuditFailure == harness.RecordDeny && s.Proceeds() && req.Capabilities.Allows(ahp.EffectDeny) {
 		return []ahp.Effect{&ahp.Deny{Reason: reasonUncounted, Code: CodeUnrecorded}}, nil
 	}

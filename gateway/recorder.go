@@ -134,8 +134,9 @@ func newAuditor(log audit.Log, then harness.RecordFailure, logger *slog.Logger, 
 // append writes e under a context that the caller cannot cancel: the entry must
 // survive whoever caused it. It tells about the first failure and the recovery.
 func (a *auditor) append(ctx context.Context, e audit.Entry) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
-	defer cancel()
+	bound := &lateContext{Context: context.WithoutCancel(ctx), deadline: time.Now().Add(auditTimeout)}
+	defer bound.end()
+	ctx = bound
 	_, err := a.log.Append(ctx, e.Fit())
 	if err != nil {
 		a.lose(&e)
@@ -157,6 +158,45 @@ func (a *auditor) append(ctx context.Context, e audit.Entry) error {
 	}
 	return nil
 }
+
+// A lateContext ends at its deadline. It sets a timer only for who waits for that,
+// which a log that queues does not do. It may be used concurrently.
+type lateContext struct {
+	context.Context // gives the values, and never ends
+	deadline        time.Time
+
+	once   sync.Once // makes timed and cancel
+	timed  context.Context
+	cancel context.CancelFunc
+}
+
+func (c *lateContext) Deadline() (time.Time, bool) { return c.deadline, true }
+
+func (c *lateContext) Done() <-chan struct{} {
+	c.once.Do(func() { c.timed, c.cancel = context.WithDeadline(c.Context, c.deadline) })
+	return c.timed.Done()
+}
+
+func (c *lateContext) Err() error {
+	if !time.Now().Before(c.deadline) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// end gives the timer back, if there is one.
+func (c *lateContext) end() {
+	if c.once.Do(func() { c.timed = over }); c.cancel != nil {
+		c.cancel()
+	}
+}
+
+// over has ended.
+var over = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
 
 // A callInfo follows one hook call through the chain, beside the protocol: the
 // policy and the recorder meet in it.
@@ -209,7 +249,24 @@ func (g *Gateway) Record(ctx context.Context, r *settle.Record) error {
 		info = &callInfo{}
 	}
 	g.count(info.agent, r)
-	return g.audit.append(ctx, g.settlementEntry(audit.Settlement, info.agent, r, info.judgement()))
+	return g.appendRecord(ctx, audit.Settlement, info.agent, r, info.judgement())
+}
+
+// records holds memory for encoded records, which a log copies.
+var records = sync.Pool{New: func() any { b := make([]byte, 0, 1<<10); return &b }}
+
+// keptRecord is the largest memory that is kept for the next record.
+const keptRecord = 4 << 10
+
+// appendRecord writes a settlement, or an answer, to the audit log.
+func (g *Gateway) appendRecord(ctx context.Context, kind audit.Kind, agent string, r *settle.Record, j *judgement) error {
+	buf := records.Get().(*[]byte)
+	e := g.settlementEntry((*buf)[:0], kind, agent, r, j)
+	if cap(e.Data) <= keptRecord {
+		*buf = e.Data
+	}
+	defer records.Put(buf)
+	return g.audit.append(ctx, e)
 }
 
 // count keeps the figures of a settlement.
@@ -224,8 +281,9 @@ func (g *Gateway) count(agent string, r *settle.Record) {
 	}
 }
 
-// settlementEntry puts what people search by into columns.
-func (g *Gateway) settlementEntry(kind audit.Kind, agent string, r *settle.Record, j *judgement) audit.Entry {
+// settlementEntry puts what people search by into columns. The record itself is
+// written behind buf.
+func (g *Gateway) settlementEntry(buf []byte, kind audit.Kind, agent string, r *settle.Record, j *judgement) audit.Entry {
 	at, err := time.Parse(time.RFC3339Nano, r.Time)
 	if err != nil {
 		at = time.Time{} // the log fills in the present
@@ -256,13 +314,13 @@ func (g *Gateway) settlementEntry(kind audit.Kind, agent string, r *settle.Recor
 			e.Flags = append(e.Flags, "shadow:"+f.Rule)
 		}
 	}
-	e.Data = r.MarshalAppend(make([]byte, 0, 1<<10))
+	e.Data = r.MarshalAppend(buf)
 	if len(e.Data) > audit.MaxDataBytes {
 		// The lists of names are the long part, and the columns hold their start.
 		short := *r
 		short.Facts, short.Rules, short.Hazards = nil, nil, nil
 		short.Hops = short.Hops[:min(len(short.Hops), audit.MaxCodes)]
-		e.Data = short.MarshalAppend(nil)
+		e.Data = short.MarshalAppend(buf)
 		e.Flags = append(e.Flags, "shortened")
 	}
 	if g.opts.FactValues && j != nil && j.facts != nil {

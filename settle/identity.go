@@ -2,6 +2,7 @@ package settle
 
 import (
 	"strconv"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -23,12 +24,8 @@ func Identity(ev *ahp.Event) string {
 		return ""
 	}
 	t := ev.Tool
-	n := 96 + len(t.Name) + len(t.Input) + len(ev.Session.CWD)
-	for _, r := range ev.Session.WorkspaceRoots {
-		n += len(r) + 8
-	}
-	b := make([]byte, 0, n)
-	b = append(b, `{"cwd":`...)
+	buf := identities.Get().(*[]byte)
+	b := append((*buf)[:0], `{"cwd":`...)
 	b = quote(b, ev.Session.CWD)
 	b = append(b, `,"input":`...)
 	if len(t.Input) == 0 {
@@ -46,6 +43,10 @@ func Identity(ev *ahp.Event) string {
 	b = append(b, `,"roots":`...)
 	b = quoteAll(b, ev.Session.WorkspaceRoots) // unknown roots are not the same as no roots
 	b = append(b, '}')
+	if cap(b) <= keptIdentity {
+		*buf = b
+	}
+	defer identities.Put(buf)
 	if !jcs.Rounds(t.Input) {
 		if d, err := jcs.Digest(b); err == nil {
 			return d
@@ -53,6 +54,12 @@ func Identity(ev *ahp.Event) string {
 	}
 	return jcs.RawDigest(b)
 }
+
+// identities holds memory for the texts that identities are made of.
+var identities = sync.Pool{New: func() any { return new([]byte) }}
+
+// keptIdentity is the largest memory that is kept for the next text.
+const keptIdentity = 64 << 10
 
 // appendServer writes who is called and how it is reached, in a fixed order. Gaps
 // stay out: they say why something is not known, not what is called.
