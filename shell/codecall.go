@@ -30,6 +30,11 @@ func keyword(args []cval, names ...string) (cval, bool) {
 
 func truthy(v cval) bool { return v.name == "true" || v.isNum && v.v.s != "0" }
 
+// mentions reports whether a word or a text of the program holds s.
+func (c *coder) mentions(s string) bool {
+	return slices.ContainsFunc(c.toks, func(t token) bool { return strings.Contains(t.s, s) })
+}
+
 // call judges one call and gives its result.
 func (c *coder) call(v cval, recv *cval, args []cval) cval {
 	m := c.x.f.m
@@ -385,7 +390,7 @@ func (c *coder) effect(r callRule, v cval, recv *cval, args []cval) cval {
 		}
 	case "killobj":
 		// A process that was found among all of them; else it is one's own child.
-		if slices.ContainsFunc(c.toks, func(t token) bool { return t.s == "process_iter" }) {
+		if c.mentions("process_iter") {
 			c.emit(Action{Kind: ProcKill, Broad: true})
 		}
 	case "kill":
@@ -431,10 +436,13 @@ func (c *coder) effect(r callRule, v cval, recv *cval, args []cval) cval {
 			c.emit(Action{Kind: PrivElevate, Name: v.name})
 		}
 	case "sql":
-		if target.ok {
+		if target.ok && !(c.mentions(":memory:") && !c.mentions("ATTACH") && !c.mentions("attach")) {
 			x.sql(target.v)
 		}
 	case "infra":
+		if strings.HasSuffix(v.name, "terminate") && !c.mentions("boto3") && !c.mentions("ec2") {
+			return res // one's own process or pool
+		}
 		c.emit(Action{Kind: InfraDestroy, Name: v.name})
 	case "reveal":
 		res.v.src = append(res.v.src, c.emit(Action{Kind: SecretReveal, Name: v.name}))

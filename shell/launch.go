@@ -178,11 +178,14 @@ func (x *inv) wrapped(leaf *spec) value {
 			}
 		}
 	}
+	pos := p.pos
+	if x.name == "please" && len(p.pos) > 1 && strings.HasPrefix(p.pos[1].s, "//") {
+		return unknownVal(tCmd) // a build tool of that name, with a label
+	}
 	// An elevating program without a command (sudo -l, sudo -k) gains nothing.
 	if elevates && !(len(p.pos) == 0 && p.given("-l", "-k", "-K", "-v", "-V")) {
 		f.emit(Action{Kind: PrivElevate, Name: x.name, Span: x.span, Command: x.cmd + 1})
 	}
-	pos := p.pos
 	if leaf.skip < 0 {
 		return unknownVal(tCmd)
 	}

@@ -66,7 +66,7 @@ func (x *inv) ssh() value {
 		f.m.undecided(CommandDynamic, v.s, true, x.cmd, x.span)
 		return unknownVal(tCmd)
 	}
-	if (x.in.t&(tFile|tEnv) != 0 || x.in.has(tCmd) && !x.in.known()) && !remoteShellText(v.s) {
+	if (x.in.t&(tFile|tEnv) != 0 || x.in.has(tCmd) && !x.in.known()) && !remoteShellText(v.s) && (host == "" || !loopback(host)) {
 		f.emit(Action{Kind: NetUpload, Host: host, Span: x.span, Command: x.cmd + 1})
 	}
 	out := g.run(v, ViaRemote, nil)
@@ -230,6 +230,9 @@ func (x *inv) kubectl() value {
 			if !p.given("-l") {
 				out.t |= tAll
 			}
+			if fl := p.flag("-o"); fl != nil && namesOnly(fl.val.text()) {
+				x.revealsNothing()
+			}
 		case "delete":
 			if len(p.pos) > 0 && p.pos[0].openEnded() && !x.dry {
 				x.undecidedOperand(p.pos[0], OptionUnknown) // a pod, or a namespace
@@ -257,6 +260,44 @@ func (x *inv) kubectl() value {
 		}
 	}
 	return out
+}
+
+// namesOnly reports whether an output format of kubectl shows which objects there
+// are, and nothing of what is in them.
+func namesOnly(format string) bool {
+	kind, fields, _ := strings.Cut(format, "=")
+	switch kind {
+	case "name", "wide":
+		return true
+	case "jsonpath", "custom-columns", "go-template":
+	default:
+		return false
+	}
+	shown := false
+	parts := strings.FieldsFunc(fields, func(r rune) bool { return r == '{' || r == '}' || r == ',' || r == '\'' || r == '"' })
+	for _, part := range parts {
+		if _, path, ok := strings.Cut(part, ":"); ok && kind == "custom-columns" {
+			part = path
+		}
+		switch part = strings.TrimSpace(part); {
+		case part == "" || part == "end" || strings.HasPrefix(part, "range ") || strings.Trim(part, `\nt `) == "":
+		case strings.HasSuffix(part, "metadata.name"), strings.HasSuffix(part, "metadata.namespace"), strings.HasSuffix(part, ".type"), strings.HasSuffix(part, "creationTimestamp"):
+			shown = true
+		default:
+			return false
+		}
+	}
+	return shown
+}
+
+// revealsNothing takes back what the table says of secrets in the output.
+func (x *inv) revealsNothing() {
+	acts := x.f.m.res.Actions
+	for i := range acts {
+		if acts[i].Kind == SecretReveal && acts[i].Command == x.cmd {
+			acts[i].Quiet = true
+		}
+	}
 }
 
 // vagrant runs text in a machine of its own with ssh -c.

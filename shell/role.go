@@ -71,6 +71,13 @@ func (x *inv) role(role string, v value) {
 		f.emit(Action{Kind: FileDelete, Path: p, Detail: "move", Dry: x.dry, Span: v.span, Command: at})
 	case "wipe":
 		f.emit(Action{Kind: FileWipe, Path: f.resolve(v), Dry: x.dry, Span: v.span, Command: at})
+	case "format":
+		// An image in a regular file is a file like any other.
+		if p := f.resolve(v); p.Unresolved || p.Place == PlaceDevice || p.Place == PlaceUnknown {
+			f.emit(Action{Kind: FileWipe, Path: p, Dry: x.dry, Span: v.span, Command: at})
+		} else if !x.dry {
+			x.writes(v, value{s: unknownText, t: tCmd})
+		}
 	case "meta":
 		f.emit(Action{Kind: FileMeta, Path: f.resolve(v), Span: v.span, Command: at})
 	case "modepath", "chtree":

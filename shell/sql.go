@@ -122,15 +122,27 @@ func (x *inv) sqlFile(v value) {
 	x.sql(c)
 }
 
+// memoryDatabase reports whether a client of databases in files is given none.
+func (x *inv) memoryDatabase() bool {
+	switch {
+	case len(x.p.pos) > 0:
+		s := x.p.pos[0].s
+		return s == ":memory:" || s == "" && x.p.pos[0].t == 0 && (x.name == "sqlite3" || x.name == "duckdb")
+	case x.name == "duckdb":
+		return true
+	}
+	return false
+}
+
 // memoryOnly reports that all statements of the command are on a database that is
 // gone when the program ends, and that none reaches out of it.
 func (x *inv) memoryOnly() bool {
-	if x.p == nil || len(x.p.pos) == 0 || x.p.pos[0].s != ":memory:" || x.f.hasIn && x.in.s != "" && !x.in.known() {
+	if x.p == nil || !x.memoryDatabase() || x.f.hasIn && x.in.s != "" && !x.in.known() {
 		return false
 	}
 	reaches := func(s string) bool {
 		low := strings.ToLower(s)
-		for _, w := range []string{"attach", "load_extension", "writefile", "readfile", "edit(", "fsdir", "vacuum"} {
+		for _, w := range []string{"attach", "load_extension", "writefile", "readfile", "edit(", "fsdir", "vacuum", "copy", "export", "install"} {
 			if strings.Contains(low, w) {
 				return true
 			}
@@ -205,7 +217,7 @@ func (x *inv) sql(v value) {
 	if s := strings.TrimLeft(v.s, " \t\n;("); s != "" && s[0] == markUnknown && v.t&(tNet|tPeer|tDecoded) == 0 && !x.dry && !x.memoryOnly() {
 		f.m.undecided(ScriptUnknown, x.name, true, x.cmd, x.span) // which statement
 	}
-	if what := destructiveSQL(v.text()); what != "" {
+	if what := destructiveSQL(v.text()); what != "" && (x.name != "duckdb" || !x.memoryOnly()) {
 		f.emit(Action{Kind: DataDestroy, Name: what, Dry: x.dry, Span: v.span, Command: x.cmd + 1})
 	}
 	// psql's \! and COPY … TO PROGRAM start a shell.

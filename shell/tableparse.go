@@ -39,7 +39,7 @@ var roleNames = map[string]bool{
 	"none": true, "read": true, "write": true, "delete": true, "deltree": true, "wipe": true, "meta": true,
 	"exec": true, "dir": true, "url": true, "upload": true, "body": true, "host": true, "sh": true, "sql": true,
 	"secret": true, "mode": true, "owner": true, "name": true, "move": true, "wtree": true, "pat": true,
-	"userpass": true, "bind": true, "form": true, "readtree": true, "rsc": true, "config": true, "data": true, "envfile": true, "keyfile": true, "shlist": true, "gdb": true, "pack": true, "splitin": true, "sqlfile": true, "modepath": true, "ownpath": true, "chtree": true,
+	"userpass": true, "bind": true, "form": true, "readtree": true, "rsc": true, "config": true, "data": true, "envfile": true, "keyfile": true, "shlist": true, "format": true, "gdb": true, "pack": true, "splitin": true, "sqlfile": true, "modepath": true, "ownpath": true, "chtree": true,
 }
 
 var tableKinds = map[Kind]bool{
