@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/internal/deep"
 )
 
 // ServeHTTP answers one message for each POST (AHP 0.1 section 12). A request
@@ -44,6 +45,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.turnAway(w, principal, http.StatusUnsupportedMediaType)
 		return
 	}
+	if s.opts.Prompt {
+		deep.Stack() // the collector takes some of it from each idle connection
+	}
 	buf := bodies.Get().(*[]byte)
 	defer func() {
 		if cap(*buf) <= keptBody {
@@ -68,8 +72,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch o {
 	case answered:
 		w.Header()["Content-Type"] = jsonHeader
-		w.Header().Set("Content-Length", strconv.Itoa(len(out)-n))
-		w.WriteHeader(http.StatusOK)
+		if len(out)-n > ownLength {
+			w.Header().Set("Content-Length", strconv.Itoa(len(out)-n))
+		}
 		_, _ = w.Write(out[n:]) // a peer that is gone needs no answer
 	case accepted:
 		status(w, http.StatusNoContent)
@@ -88,6 +93,9 @@ var (
 	jsonHeader = []string{"application/json"}
 	bodies     = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
 )
+
+// ownLength is up to where [http.Server] counts an answer itself, for less.
+const ownLength = 2 << 10
 
 // keptBody is the largest buffer that is kept for the next request.
 const keptBody = 64 << 10

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"sync"
@@ -27,8 +28,10 @@ type memory struct {
 	maxEntries, maxBytes int
 	ttl                  time.Duration
 
+	seed maphash.Seed
+
 	mu      sync.Mutex
-	entries map[key]*entry
+	entries map[uint64]*entry // by the hash of the key, so that it is made once
 	oldest  *entry // of the answered entries, in the order of their answers
 	newest  *entry
 	count   int // answered entries
@@ -40,6 +43,7 @@ type memory struct {
 // entry is one request: under way until it is answered or has failed.
 type entry struct {
 	key   key
+	hash  uint64       // of key
 	text  string       // of the event, in draft of the message; empty if it is large, then large is set
 	large *largeDigest // in place of the text
 	held  int          // bytes of memory that text keeps
@@ -47,7 +51,7 @@ type entry struct {
 	once  sync.Once // makes canon
 	canon string    // digest of the canonical form; empty if there is none
 
-	other *entry // draft: another request under the same key; guarded by the memory's mutex
+	other *entry // under the same hash: in draft another request of the key; guarded by the memory's mutex
 	alone bool   // there were too many: nobody is given its answer
 
 	// Guarded by the memory's mutex until ended, and constant from then on.
@@ -79,7 +83,7 @@ var errConflict = errors.New("an earlier event with this id has other content")
 
 func (m *memory) init(entries, bytes int, ttl time.Duration) {
 	m.maxEntries, m.maxBytes, m.ttl = entries, bytes, ttl
-	m.entries = map[key]*entry{}
+	m.entries, m.seed = map[uint64]*entry{}, maphash.MakeSeed()
 }
 
 // begin returns the tail of the answer to the request under k, if it is remembered
@@ -92,7 +96,7 @@ func (m *memory) init(entries, bytes int, ttl time.Duration) {
 // held bytes, to which the strings of k belong, too, and which an entry may keep; or
 // empty, and then the entry makes copies.
 func (m *memory) begin(ctx context.Context, k key, text []byte, shared string, held int) (mine *entry, tail string, err error) {
-	c := claim{key: k, text: text, shared: shared, held: held}
+	c := claim{key: k, hash: maphash.Comparable(m.seed, k), text: text, shared: shared, held: held}
 	if len(text) > largeText {
 		c.large = &largeDigest{sum: sha256.Sum256(text), canon: canonical(k.version, text)}
 	}
@@ -125,6 +129,7 @@ func (m *memory) begin(ctx context.Context, k key, text []byte, shared string, h
 // claim is what a request wants of the memory.
 type claim struct {
 	key       key
+	hash      uint64
 	text      []byte
 	shared    string
 	held      int
@@ -146,7 +151,10 @@ func (m *memory) claim(c *claim) (e *entry, others []*entry) {
 	defer m.mu.Unlock()
 	m.forget(time.Now())
 	n := 0
-	for e := m.entries[c.key]; e != nil; e = e.other {
+	for e := m.entries[c.hash]; e != nil; e = e.other {
+		if e.key != c.key {
+			continue
+		}
 		n++
 		if slices.Contains(c.different, e) {
 			continue
@@ -165,7 +173,7 @@ func (m *memory) claim(c *claim) (e *entry, others []*entry) {
 	}
 	k := c.key
 	k.principal = m.principal
-	e = &entry{key: k, text: c.shared, held: c.held, large: c.large}
+	e = &entry{key: k, hash: c.hash, text: c.shared, held: c.held, large: c.large}
 	if c.shared == "" {
 		// Each is a piece of the whole message, which it would keep.
 		e.key.source, e.key.id = strings.Clone(k.source), strings.Clone(k.id)
@@ -177,8 +185,8 @@ func (m *memory) claim(c *claim) (e *entry, others []*entry) {
 	if n >= maxVariants {
 		e.alone = true
 	} else {
-		e.other = m.entries[e.key]
-		m.entries[e.key] = e
+		e.other = m.entries[e.hash]
+		m.entries[e.hash] = e
 	}
 	return e, nil
 }
@@ -267,12 +275,12 @@ func (m *memory) forget(now time.Time) {
 
 // remove takes e out of those that requests are compared with, if it is there.
 func (m *memory) remove(e *entry) {
-	first := m.entries[e.key]
+	first := m.entries[e.hash]
 	if first == e {
 		if e.other == nil {
-			delete(m.entries, e.key)
+			delete(m.entries, e.hash)
 		} else {
-			m.entries[e.key] = e.other
+			m.entries[e.hash] = e.other
 		}
 		return
 	}
