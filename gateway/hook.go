@@ -78,6 +78,8 @@ func (g *Gateway) serveHooks(ctx, work context.Context) error {
 		select {
 		case slots <- struct{}{}:
 			conns.Go(func() {
+				g.metrics.connections.Inc()
+				defer g.metrics.connections.Dec() // after its slot is free: who sees none open finds one
 				defer func() { <-slots }()
 				deep.Stack()
 				g.serveHook(work, c)
@@ -92,8 +94,6 @@ func (g *Gateway) serveHooks(ctx, work context.Context) error {
 
 // serveHook reads one frame, decides and answers.
 func (g *Gateway) serveHook(ctx context.Context, c net.Conn) {
-	g.metrics.connections.Inc()
-	defer g.metrics.connections.Dec()
 	defer c.Close()
 	began := time.Now()
 	if err := c.SetReadDeadline(began.Add(g.opts.FrameTimeout)); err != nil {

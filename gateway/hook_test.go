@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -254,29 +255,51 @@ func exchange(t *testing.T, socket string, frame []byte) *hookwire.Answer {
 }
 
 func TestSlowAndSilentPeersHoldNobodyUp(t *testing.T) {
+	silent := func(socket string) (peers []net.Conn) {
+		for _, begin := range []string{"", "H", "HPH1\x00\x00\x0f\xff{", "HPH1\x00\x00\x00\x02{}\x00\x10\x00\x00abc"} {
+			c, err := net.Dial("unix", socket)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c.Close() })
+			if _, err := io.WriteString(c, begin); err != nil {
+				t.Fatal(err)
+			}
+			peers = append(peers, c)
+		}
+		return peers
+	}
+
 	o := options(t)
-	o.FrameTimeout = 300 * time.Millisecond
+	o.FrameTimeout = time.Minute // while they have the time
 	o.MaxConnections = 4
 	r := start(t, o)
-	for _, begin := range []string{"", "H", "HPH1\x00\x00\x0f\xff{", "HPH1\x00\x00\x00\x02{}\x00\x10\x00\x00abc"} {
-		c, err := net.Dial("unix", o.Socket)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		if _, err := io.WriteString(c, begin); err != nil {
-			t.Fatal(err)
-		}
-	}
+	peers := silent(o.Socket)
 	r.until("all slots are taken", func() bool { return strings.Contains(r.metric("holdpoint_hook_connections"), " 4") })
 	ans, err := ask(t, o.Socket, hookwire.AgentClaudeCode, "PreToolUse", bash("ls"))
 	if err == nil && ans.Status != hookwire.StatusBusy {
 		t.Errorf("with all slots taken: status %d, want busy", ans.Status)
 	}
+	for _, c := range peers {
+		c.Close()
+	}
 	r.until("the silent ones are gone", func() bool { return strings.Contains(r.metric("holdpoint_hook_connections"), " 0") })
 	if ans, err := ask(t, o.Socket, hookwire.AgentClaudeCode, "PreToolUse", bash("git push --force")); err != nil || ans.ExitCode != 2 {
 		t.Errorf("afterwards: %+v, %v", ans, err)
 	}
+
+	o = options(t)
+	o.FrameTimeout = 300 * time.Millisecond // which ends
+	r = start(t, o)
+	for _, c := range silent(o.Socket) {
+		if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error("a silent peer is never sent away")
+		}
+	}
+	r.until("their slots are free", func() bool { return strings.Contains(r.metric("holdpoint_hook_connections"), " 0") })
 }
 
 func TestAPeerThatDoesNotReadHoldsNobodyUp(t *testing.T) {
