@@ -38,8 +38,10 @@ func beHost(how string) error {
 		return ctk.Serve(context.Background(), ctk.Reference(), os.Stdin, os.Stdout)
 	case "silent", "hang":
 		if how == "hang" {
-			read()
-			say(surface)
+			for range 2 { // the test says hello, then the kit
+				read()
+				say(surface)
+			}
 		}
 		child := exec.Command("sleep", "600") // it outlives us unless our group is killed
 		child.Stdout = os.Stdout
@@ -99,8 +101,10 @@ func beHost(how string) error {
 			}
 		}
 	case "deaf": // as flood, but it never reads the answers
-		read()
-		say(surface)
+		for range 2 {
+			read()
+			say(surface)
+		}
 		read()
 		say(`{"type":"ready"}`)
 		read()
@@ -128,9 +132,10 @@ func process(t testing.TB, how string) *ctk.ProcessHost {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grace := 100 * time.Millisecond
-	if how == "reference" || how == "leaves" {
-		grace = 10 * time.Second // it ends by itself
+	grace := time.Minute // it ends by itself
+	switch how {
+	case "silent", "hang", "endless", "flood", "vast", "deaf":
+		grace = 100 * time.Millisecond
 	}
 	h, err := ctk.Process(ctk.ProcessOptions{Command: []string{exe}, Env: append(os.Environ(), hostile+"="+how), Grace: grace})
 	if err != nil {
