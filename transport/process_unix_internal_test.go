@@ -4,6 +4,7 @@ package transport
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"testing"
 )
@@ -37,7 +38,7 @@ func TestCutOffLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	cutOff(r)
-	if err := copyOutput(&limited{buf: new(bytes.Buffer), left: 3}, r); err != errTooLong {
+	if err := copyOutput(&limited{buf: new(bytes.Buffer), left: 3}, r); !errors.Is(err, errTooLong) {
 		t.Errorf("over the limit: %v", err)
 	}
 }

@@ -43,7 +43,7 @@ class Peer:
 
     def close(self):
         self.process.stdin.close()
-        return self.process.wait(timeout=10)
+        return self.process.wait(timeout=120)
 
 
 def scenario_json(scenario):
