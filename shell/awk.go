@@ -31,6 +31,9 @@ func (x *inv) awk() value {
 	} else {
 		out.src = base.src
 	}
+	if x.in.has(tKillList) && strings.Contains(src, "kill") && strings.Contains(src, "system") {
+		f.emit(Action{Kind: ProcKill, Broad: true, Span: x.span, Command: x.cmd + 1})
+	}
 	if strings.Contains(src, "ENVIRON") {
 		name := ""
 		if _, after, ok := strings.Cut(src, `ENVIRON["`); ok {

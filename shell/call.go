@@ -10,16 +10,33 @@ import (
 func (f *frame) decl(c *syntax.DeclClause) value {
 	variant := c.Variant.Value
 	prints := len(c.Args) == 0
+	names := false // the values are names of other variables
+	bare := true   // only options, so it prints
 	for _, a := range c.Args {
 		if a.Naked && a.Name == nil && a.Value != nil {
 			opt := a.Value.Lit()
+			if opt == "" {
+				bare = false
+				f.declareWords(f.words(a.Value), variant)
+				continue
+			}
 			if strings.HasPrefix(opt, "-") && strings.Contains(opt, "p") {
 				prints = true
 			}
+			names = names || strings.HasPrefix(opt, "-") && strings.Contains(opt, "n") && variant != "export"
+			bare = bare && strings.Trim(opt, "-xpgr") == ""
 			continue
 		}
+		bare = false
 		if a.Name == nil {
 			continue
+		}
+		if names && a.Value != nil {
+			if v := f.one(a.Value); v.known() && v.s != a.Name.Value {
+				f.m.refs = true
+				f.setVar(a.Name.Value, &variable{ref: v.s})
+				continue
+			}
 		}
 		f.assign(a)
 		if a.Naked {
@@ -40,11 +57,26 @@ func (f *frame) decl(c *syntax.DeclClause) value {
 			f.emit(Action{Kind: EnvSet, Name: a.Name.Value, Detail: plain(v.s), Span: f.span(a)})
 		}
 	}
-	if prints {
+	if prints || bare {
 		i := f.emit(Action{Kind: EnvPrint, Span: f.span(c), Quiet: true})
 		return value{s: unknownText, t: tEnv, src: []int{i}}
 	}
 	return value{}
+}
+
+// declareWords declares what words say that are only known now: export $(cat x).
+func (f *frame) declareWords(ws []value, variant string) {
+	for _, w := range ws {
+		name, val, ok := strings.Cut(w.s, "=")
+		if !ok || !isAssign(w.s) {
+			continue
+		}
+		f.set(f.deref(name), w.with(val))
+		if variant != "local" {
+			f.export(name)
+			f.emit(Action{Kind: EnvSet, Name: name, Detail: plain(val), Span: w.span})
+		}
+	}
 }
 
 func (f *frame) export(name string) {

@@ -277,7 +277,7 @@ func (x *inv) xargs() value {
 	in := x.in
 	pos := p.pos
 	if fl := p.flag("-a"); fl != nil {
-		in = f.readFile(fl.val, x.cmd, true)
+		in = f.readFile(fl.val, x.cmd, len(pos) > 0) // without a command it prints
 	}
 	if x.name == "parallel" {
 		// parallel CMD ::: ARG…

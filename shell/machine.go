@@ -36,6 +36,7 @@ type machine struct {
 	moved      []moved         // files and folders moved in the text
 	built      map[string]bool // programs that a compiler made in the text from the project
 	fifoWaits  []int           // holes in Result.Undecided that are scripts from named pipes
+	refs       bool            // some variables are other names of others
 	renamed    bool            // true, false or : may mean something else
 	win        bool            // paths are those of Windows
 	given      givenOptions

@@ -11,6 +11,7 @@ import (
 
 // lookup gives the variable name as the frame knows it.
 func (f *frame) lookup(name string) (value, bool) {
+	name = f.deref(name)
 	if v, ok := f.vars[name]; ok {
 		if v.array && len(v.list) > 0 {
 			return v.list[0], true
@@ -70,12 +71,27 @@ func (f *frame) lookup(name string) (value, bool) {
 	return value{s: unknownText, vars: []string{name}, t: tOptional}, false
 }
 
+// deref follows names that stand for other variables, as declare -n makes them.
+func (f *frame) deref(name string) string {
+	if !f.m.refs {
+		return name
+	}
+	for range maxLinks {
+		v, ok := f.vars[name]
+		if !ok || v.ref == "" {
+			break
+		}
+		name = v.ref
+	}
+	return name
+}
+
 func (f *frame) paramPart(x *fields, p *syntax.ParamExp, quoted bool) {
 	if p.Param == nil {
 		x.addQuoted(unknownVal(tVar))
 		return
 	}
-	name := p.Param.Value
+	name := f.deref(p.Param.Value)
 	all := name == "@" || name == "*"
 	var list []value
 	isList := false
@@ -196,7 +212,7 @@ func (f *frame) param(p *syntax.ParamExp) value {
 }
 
 func (f *frame) element(name string, idx syntax.ArithmExpr) (value, bool) {
-	vr, ok := f.vars[name]
+	vr, ok := f.vars[f.deref(name)]
 	if !ok {
 		f.arith(idx) // a substitution in the index runs all the same
 		return value{s: unknownText, vars: []string{name}}, false
@@ -451,7 +467,7 @@ func (f *frame) assign(a *syntax.Assign) {
 	if a.Name == nil {
 		return
 	}
-	name := a.Name.Value
+	name := f.deref(a.Name.Value)
 	if a.Array != nil {
 		vr := &variable{array: true}
 		if old, ok := f.vars[name]; ok && a.Append {

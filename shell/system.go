@@ -16,10 +16,19 @@ func (x *inv) kill() value {
 		}
 		return value{s: unknownText, t: t}
 	case "ps":
-		return value{s: unknownText, t: tKillList | tNames}
+		out := value{s: unknownText, t: tKillList | tNames}
+		if len(x.args) > 1 && bsdWord(x.args[1].s) && strings.Contains(x.args[1].s, "e") {
+			// The environment stands behind each command.
+			out.t |= tEnv
+			out.src = []int{f.emit(Action{Kind: EnvPrint, Quiet: true, Span: x.span, Command: at})}
+		}
+		return out
 	case "lsof":
-		return value{s: unknownText, t: tOwnPid | tNames}
+		return value{s: unknownText, t: x.owners() | tNames}
 	case "fuser":
+		if p != nil && p.given("-k") && p.given("-m") {
+			f.emit(Action{Kind: ProcKill, Broad: true, Span: x.span, Command: at})
+		}
 		return value{s: unknownText, t: tNames}
 	case "kill":
 		args := x.args[1:]
@@ -66,6 +75,9 @@ func (x *inv) kill() value {
 		if p == nil {
 			return value{}
 		}
+		if rest, ok := withoutSignal(x.args[1:]); ok && x.spec != nil {
+			p = x.spec.parse(f.m.s, rest)
+		}
 		if p.given("-l", "-V", "--list", "--version", "-h", "--help") && x.name != "pkill" || p.given("-0") {
 			return value{}
 		}
@@ -86,6 +98,52 @@ func (x *inv) kill() value {
 		f.emit(Action{Kind: ProcKill, Name: name, Broad: !own, Span: x.span, Command: at})
 	}
 	return value{}
+}
+
+// bsdWord reports whether s is options without a dash, as ps takes them.
+func bsdWord(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzAZ") == ""
+}
+
+// owners tells what the ids that lsof prints were found by: one port or file, or a
+// name, a user, a folder or every connection.
+func (x *inv) owners() taint {
+	broad := false
+	for i, a := range x.args[1:] {
+		s := a.s
+		switch {
+		case strings.ContainsAny(s, ":") && strings.ContainsAny(s, "0123456789\x01"):
+			return tOwnPid
+		case s == "-p", s == "+D", s == "+d":
+			broad = s != "-p"
+		case strings.HasPrefix(s, "-") && (strings.Contains(s, "c") || strings.Contains(s, "u") || strings.HasSuffix(s, "i")):
+			broad = true
+		case strings.EqualFold(s, "tcp"), strings.EqualFold(s, "udp"):
+			broad = broad || i > 0
+		}
+	}
+	if broad {
+		return tKillList
+	}
+	return tOwnPid
+}
+
+// withoutSignal takes away a signal that is written like a cluster of options.
+func withoutSignal(args []value) ([]value, bool) {
+	for i, a := range args {
+		if len(a.s) > 2 && a.s[0] == '-' && signalName(strings.TrimPrefix(a.s[1:], "SIG")) {
+			return append(append([]value{}, args[:i]...), args[i+1:]...), true
+		}
+	}
+	return nil, false
+}
+
+func signalName(s string) bool {
+	switch s {
+	case "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "IOT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "POLL", "PWR", "SYS", "INFO", "EMT":
+		return true
+	}
+	return false
 }
 
 func (x *inv) printenv() value {

@@ -210,6 +210,7 @@ type variable struct {
 	alts  []value // other values it may have, after branches
 	unset bool
 	assoc map[string]value
+	ref   string // the variable that this one is another name of
 }
 
 func wordSplit(s, ifs string) []string {
