@@ -34,7 +34,7 @@ func newAudit(a *app) *cobra.Command {
 		Long: `Audit reads the log that serve writes. It changes nothing, and does not disturb a
 gateway that runs. Entries hold identities, names, codes and times, and no
 payload.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().StringVar(&dir, "audit-dir", "", "`folder` of the audit log (default: audit in your state folder)")
@@ -77,7 +77,7 @@ func (s *selection) register(cmd *cobra.Command) {
 	f.StringVar(&s.session, "session", "", "records of this session `id`")
 	f.StringVar(&s.agent, "agent", "", "records of this `agent`")
 	f.StringVar(&s.tool, "tool", "", "records of this tool `name`")
-	f.StringVar(&s.decision, "decision", "", "records with this `decision`: proceed, denied, ask, supplied, stopped, interrupted; of fallbacks refused, opened, passed")
+	f.StringVar(&s.decision, "decision", "", "records with this `decision`: proceed, denied, ask, supplied, stopped, interrupted; of fallbacks refused, opened, passed; of reloads loaded, unchanged, refused; rejected")
 	f.StringVar(&s.code, "code", "", "records with this `code`, of the denial or of a hazard")
 	f.StringVar(&s.rule, "rule", "", "records in which this `rule` fired")
 	f.StringVar(&s.flag, "flag", "", "records with this `flag`, such as failed-open or synthetic")
@@ -101,7 +101,7 @@ func (s *selection) filter() (audit.Filter, error) {
 		f.Kinds = append(f.Kinds, audit.Kind(k))
 	}
 	if s.decision != "" {
-		if err := oneOf("decision", s.decision, "proceed", "denied", "ask", "supplied", "stopped", "interrupted", "refused", "opened", "passed"); err != nil {
+		if err := oneOf("decision", s.decision, auditDecisions...); err != nil {
 			return f, err
 		}
 	}
@@ -220,7 +220,7 @@ func newAuditTail(a *app, dir *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tail",
 		Short: "Show the newest records, and with -f each new one",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: work(func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			if n < 0 || n > audit.MaxLimit {
@@ -287,7 +287,7 @@ func newAuditQuery(a *app, dir *string) *cobra.Command {
 With --limit 0 it shows all of them.`,
 		Example: `  holdpoint audit query --decision denied --since 24h
   holdpoint audit query --code git.force_push --json --limit 0`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: work(func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			if limit < 0 || limit > audit.MaxLimit {
@@ -363,7 +363,7 @@ Exit codes: 0 nothing wrong was found, 1 something is wrong or the log cannot be
 read, 2 wrong usage.`,
 		Example: `  holdpoint audit checkpoint > /media/usb/checkpoint
   holdpoint audit verify --checkpoint /media/usb/checkpoint`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: work(func(cmd *cobra.Command, _ []string) error {
 			var trust audit.Trust
 			for _, name := range files {
@@ -509,7 +509,7 @@ mail, another machine, syslog), and give it to audit verify later.
 A gateway that runs signs at most once a second, so the newest entry may not be
 covered yet.`,
 		Example: `  holdpoint audit checkpoint | logger -t holdpoint`,
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: work(func(cmd *cobra.Command, _ []string) error {
 			if printKey && asJSON {
 				return usagef("--print-key and --json do not go together: the JSON holds the key")

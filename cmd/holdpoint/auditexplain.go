@@ -95,7 +95,7 @@ event; of several records about one event the newest is shown.
 What the facts said is there only when serve runs with --audit-facts redacted.`,
 		Example: `  holdpoint audit explain 1234
   holdpoint audit explain 019ad2f0-7c11-7b11-8c0d-1f0e5e2a4411 --json`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArg("the ID of a decision"),
 		RunE: work(func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			return withLog(ctx, *dir, func(log audit.Reader) error {

@@ -29,7 +29,7 @@ that is serve's part.
   {"id": "dev.holdpoint.policy",
    "transport": {"type": "stdio", "command": "holdpoint", "args": ["backend"], "lifecycle": "persistent"},
    "subscriptions": [{"events": ["tool.before"], "mode": "intercept", "timeoutMs": 2000, "failurePolicy": "fail-closed"}]}`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: work(func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			log, err := newLogger(a.err, logFormat, logLevel)

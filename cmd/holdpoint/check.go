@@ -68,10 +68,18 @@ func (p *place) complete() error {
 		}
 		p.cwd = wd
 	}
-	windows := shell.Dialect(p.dialect) == shell.PowerShell || shell.Dialect(p.dialect) == shell.Cmd
-	for _, dir := range append([]string{p.cwd}, p.roots...) {
-		if !filepath.IsAbs(dir) && !windows {
-			return usagef("%q is no absolute path", dir)
+	// Folders of another system are taken as they are.
+	if dialect := shell.Dialect(p.dialect); dialect != shell.PowerShell && dialect != shell.Cmd {
+		dirs := []*string{&p.cwd}
+		for i := range p.roots {
+			dirs = append(dirs, &p.roots[i])
+		}
+		for _, dir := range dirs {
+			abs, err := filepath.Abs(*dir)
+			if err != nil {
+				return err
+			}
+			*dir = abs
 		}
 	}
 	if p.roots == nil {
@@ -337,7 +345,7 @@ func (a *app) readInput(name string) ([]byte, error) {
 	}
 	b, err := io.ReadAll(io.LimitReader(r, maxInputBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+		return nil, fmt.Errorf("read %s: %w", name, withoutName(err))
 	}
 	if len(b) > maxInputBytes {
 		return nil, fmt.Errorf("%s: more than %d bytes", name, maxInputBytes)

@@ -20,6 +20,7 @@ import (
 // the command's own list in closedFlagsOf counts.
 var closedFlags = map[string][]string{
 	"agent":            gateway.Agents(),
+	"audit-facts":      {factsNames, factsRedacted},
 	"audit-on-failure": words(harness.RecordDeny, harness.RecordProceed),
 	"audit-sync":       words(audit.Always, audit.Batch),
 	"failure-policy":   words(ahp.FailOpen, ahp.FailClosed),
@@ -29,13 +30,14 @@ var closedFlags = map[string][]string{
 	"method":           words(ahp.ModeIntercept, ahp.ModeObserve),
 	"oversize":         words(gateway.OversizeRefuse, gateway.OversizePolicy),
 	"reload":           words(gateway.ReloadAuto, gateway.ReloadManual),
-	"revision":         words(ahp.Version01),
+	"revision":         words(ahp.Version01, ahp.VersionDraft),
 	"shell":            words(shell.Bash, shell.Sh, shell.Zsh, shell.PowerShell, shell.Cmd),
 }
 
-// auditDecisions are the decisions in the audit log: of settlements, of hook
-// clients that decided alone, and of reloads.
-var auditDecisions = append(words(settle.Proceed, settle.Denied), "refused", "opened", "passed", "loaded", "unchanged")
+// auditDecisions are the decisions in the audit log: of settlements, of hook clients
+// that decided alone, of reloads, and of messages that the policy was not asked about.
+var auditDecisions = append(words(settle.Proceed, settle.Denied, settle.Ask, settle.Supplied, settle.Stopped, settle.Interrupted),
+	"refused", "opened", "passed", "loaded", "unchanged", "rejected")
 
 var closedFlagsOf = map[string]map[string][]string{
 	"holdpoint lint":         {"kind": words(lintKinds...)},
@@ -45,7 +47,7 @@ var closedFlagsOf = map[string]map[string][]string{
 }
 
 // folderFlags take a folder.
-var folderFlags = []string{"audit-dir", "cwd", "home", "policy", "root", "vectors"}
+var folderFlags = []string{"audit-dir", "cwd", "home", "policy", "root", "secrets-dir", "vectors"}
 
 // closedArgs are the first arguments of commands that take one of a few.
 var closedArgs = map[string][]string{"holdpoint hook": gateway.Agents()}

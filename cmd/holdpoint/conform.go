@@ -31,7 +31,7 @@ func newConform(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conform",
 		Short: "Run conformance vectors against a host of Agent Hooks",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newConformHost(a), newConformServe(a))
@@ -54,7 +54,7 @@ is not usable, 2 wrong usage.
 A result is no statement about the security of a host.`,
 		Example: `  holdpoint conform host --vectors vectors/ --golden golden/identity.json
   holdpoint conform host --vectors vectors/ --harness 'python3 host.py' --report report.md`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: work(func(cmd *cobra.Command, _ []string) error {
 			// An unset variable of a script must not judge another host, or nothing.
 			for _, name := range []string{"vectors", "golden", "harness", "report"} {
@@ -85,7 +85,7 @@ func newConformServe(a *app) *cobra.Command {
 		Short: "Put holdpoint's own host at the host's end of the line protocol",
 		Long: `Serve speaks the protocol of docs/conform-host.md on stdin and stdout, as the
 host. It is for kits in other languages that want to judge holdpoint's host.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: work(func(cmd *cobra.Command, _ []string) error {
 			return ctk.Serve(cmd.Context(), ctk.Reference(), a.in, a.out)
 		}),

@@ -90,7 +90,7 @@ warning; with --agent it is a failure.
 
 Exit codes: 0 no check failed (there may be warnings), 1 one failed, 2 wrong
 usage.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: work(func(cmd *cobra.Command, _ []string) error {
 			agents := gateway.Agents()
 			if agent != "" {

@@ -105,7 +105,12 @@ be read, 2 wrong usage. With --strict warnings count as errors.`,
   holdpoint lint --kind message messages.jsonl
   holdpoint lint --revision draft --request request.json response.json
   holdpoint lint ~/.config/holdpoint/policy`,
-		Args: cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("give FILE, or - for stdin")
+			}
+			return nil
+		},
 		RunE: work(func(_ *cobra.Command, args []string) error {
 			if kind != "" {
 				if err := oneOf("kind", lintKind(kind), lintKinds...); err != nil {

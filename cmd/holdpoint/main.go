@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log"
 	"os"
@@ -35,5 +36,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root := newRoot(a)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
+	var known *exitError
+	if err != nil && !errors.As(err, &known) {
+		err = wrongCommand(cmd, args, err)
+	}
 	return a.report(err, cmd.CommandPath())
 }

@@ -22,7 +22,7 @@ func newPolicy(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
 		Short: "Test policies, explain what they decide, list the built-in packs",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newPolicyTest(a), newPolicyExplain(a), newPolicyPacks(a))
@@ -51,7 +51,7 @@ of it. Nothing is executed.
 Exit codes: 0 all cases passed, 1 a case failed, there is none, or the policy or
 a file of cases has problems, 2 wrong usage.`,
 		Example: `  holdpoint policy test ~/.config/holdpoint/policy`,
-		Args:    cobra.ExactArgs(1),
+		Args:    oneArg("the FOLDER of a policy"),
 		RunE: work(func(cmd *cobra.Command, args []string) error {
 			r, err := testPolicy(cmd.Context(), args[0])
 			if err != nil {
@@ -363,7 +363,7 @@ func newPolicyPacks(a *app) *cobra.Command {
 		Long: `Packs lists the policies that are part of this program. A policy folder without
 a list of packs uses the pack "default"; rules of a pack are changed by overrides
 in your own files. --show writes the rules of a pack, to start from.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: work(func(*cobra.Command, []string) error {
 			if show != "" {
 				if asJSON {

@@ -110,7 +110,7 @@ func refusedByServe(name string, data []byte, o *gateway.Options) []wire01.Probl
 	}
 	if o.Revision == ahp.VersionDraft {
 		_, _, err := wiredraft.ParseRegistration(name, data, wiredraft.RegOptions{Manifest: gateway.AgentManifest(o.RewriteAllows)})
-		if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the list, and not what is in it
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
 			for _, e := range joined.Unwrap() {
 				if p, ok := errors.AsType[wiredraft.Problem](e); ok {
 					list = append(list, wire01.Problem{

@@ -43,7 +43,7 @@ Exit codes: 0 done (check: nothing against it), 1 failed, 2 wrong usage,
 10 denied and 11 needs an approval (check and inspect only).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          noArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(a.in)
@@ -53,10 +53,38 @@ Exit codes: 0 done (check: nothing against it), 1 failed, 2 wrong usage,
 	for _, construct := range commands {
 		root.AddCommand(construct(a))
 	}
+	root.Version = versionLine()
+	root.SetVersionTemplate("{{.Version}}")
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "completion":
+			cmd.Short = "Write the completion script of a shell"
+			cmd.Args = noArgs
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		case "help":
+			cmd.Run, cmd.RunE, cmd.Args = nil, showHelp, cobra.ArbitraryArgs
+		}
+	}
 	if err := completeValues(root); err != nil {
 		panic(err) // a flag has two lists of values
 	}
 	return root
+}
+
+// showHelp is the command help: of another command, or of the program.
+func showHelp(cmd *cobra.Command, args []string) error {
+	at := cmd.Root()
+	for _, name := range args {
+		sub, _, err := at.Find([]string{name})
+		if err != nil || sub == at {
+			return unknownCommand(at, name)
+		}
+		at = sub
+	}
+	at.InitDefaultHelpFlag()
+	return at.Help()
 }
 
 // work adapts the body of a subcommand: its errors are failures unless it made

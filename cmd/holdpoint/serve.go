@@ -80,7 +80,7 @@ again when it changes.
 The policy folder is --policy, else policy in your configuration folder if it is
 there, else the default pack decides. SIGHUP reads it again. TERM and INT stop:
 what is under way gets --drain to end.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: work(func(cmd *cobra.Command, _ []string) error {
 			if f.demo {
 				return a.demo(cmd.Context(), f.stay)
@@ -203,6 +203,12 @@ func (f *serveFlags) options(log *slog.Logger) (gateway.Options, *settings, erro
 	}
 	if f.auditKeep != 0 && f.auditKeep < minAuditKeep {
 		errs = append(errs, fmt.Errorf("--audit-keep: %v, expected 0 (for ever) or at least %v", f.auditKeep, minAuditKeep))
+	}
+	if f.maxPayload < 0 {
+		errs = append(errs, fmt.Errorf("--max-payload: %d, expected a number of bytes", f.maxPayload))
+	}
+	if f.drain < 0 {
+		errs = append(errs, fmt.Errorf("--drain: %v, expected a time", f.drain))
 	}
 	if (f.tlsCert == "") != (f.tlsKey == "") {
 		errs = append(errs, errors.New("--tls-cert and --tls-key go together"))

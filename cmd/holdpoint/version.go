@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -29,25 +30,32 @@ func version() string {
 	return "dev"
 }
 
+const platform = runtime.GOOS + "/" + runtime.GOARCH
+
+// versionLine is what version and --version print.
+func versionLine() string {
+	return fmt.Sprintf("holdpoint %s (%s, %s), AHP %s, hook frame %d\n",
+		version(), runtime.Version(), platform, strings.Join(revisionNames(), " and "), hookwire.Version)
+}
+
 func newVersion(a *app) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the revisions of the protocol and of the hook frame",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: work(func(*cobra.Command, []string) error {
-			v := struct {
-				Version  string   `json:"version"`
-				Go       string   `json:"go"`
-				Platform string   `json:"platform"`
-				Protocol []string `json:"protocol"`
-				Frame    int      `json:"frame"`
-			}{version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, revisionNames(), hookwire.Version}
 			if asJSON {
-				return a.json(v)
+				return a.json(struct {
+					Version  string   `json:"version"`
+					Go       string   `json:"go"`
+					Platform string   `json:"platform"`
+					Protocol []string `json:"protocol"`
+					Frame    int      `json:"frame"`
+				}{version(), runtime.Version(), platform, revisionNames(), hookwire.Version})
 			}
-			fmt.Fprintf(a.out, "holdpoint %s (%s, %s), AHP %s, hook frame %d\n", v.Version, v.Go, v.Platform, strings.Join(v.Protocol, " and "), v.Frame)
-			return nil
+			_, err := io.WriteString(a.out, versionLine())
+			return err
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
