@@ -56,7 +56,7 @@ func (a *app) demo(ctx context.Context, stay bool) (err error) {
 	g, err := gateway.Open(ctx, gateway.Options{
 		Socket:         socket,
 		Policy:         gateway.PolicySource{Home: demoHome},
-		PolicyTimeout:  2 * time.Second,
+		PolicyTimeout:  5 * time.Second,
 		FailurePolicy:  ahp.FailClosed,
 		Audit:          store,
 		OnAuditFailure: harness.RecordDeny,

@@ -61,7 +61,7 @@ func (d *doctor) checkBinary(ctx context.Context, name, agent, path string) bool
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--version")
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = probeTimeout
 	out := &head{left: 256}
 	cmd.Stdout = out
 	if err := cmd.Run(); err != nil {
@@ -290,7 +290,7 @@ func (d *doctor) run(ctx context.Context, agent, state, bin, socket, policy, fal
 		args = append(args, "--fallback-exec", fallback)
 	}
 	cmd := exec.CommandContext(ctx, bin, append(args, agent, "PreToolUse")...)
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = probeTimeout
 	cmd.Dir = d.cwd
 	cmd.Stdin = strings.NewReader(`{"session_id":"holdpoint-doctor","turn_id":"t","transcript_path":null,"cwd":` + quoteJSON(d.cwd) +
 		`,"hook_event_name":"PreToolUse","model":"none","permission_mode":"default","tool_name":"Bash","tool_input":{"command":"true"},"tool_use_id":"holdpoint-doctor"}`)

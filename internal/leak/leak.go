@@ -2,6 +2,7 @@
 package leak
 
 import (
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func Main(m *testing.M, o ...goleak.Option) int {
 		return code
 	}
 	if err := Find(o...); err != nil {
-		os.Stderr.WriteString(err.Error() + "\n")
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
