@@ -23,7 +23,7 @@ var floors = map[string]struct {
 	"ahp/internal/walk":       {1, nil},
 	"ahp/wire01":              {1, []string{"ahp/internal/walk"}},
 	"ahp/wiredraft":           {1, []string{"ahp/internal/walk"}},
-	"settle":                  {1, nil},
+	"settle":                  {1, []string{"ahp/wiredraft"}},
 	"facts":                   {1, nil},
 	"facts/secret":            {1, []string{"facts"}},
 	"transport":               {1, nil},

@@ -78,6 +78,23 @@ func (c Capabilities) AllowsContinue() bool {
 	return c.Allows(EffectFlow) && c.Flow != nil && c.Flow.Continue && c.Flow.Remaining != nil && *c.Flow.Remaining > 0
 }
 
+// Offers reports whether the harness advertised this effect, with its target, operation
+// and time, and for a continue a step that is left (AHP-CAP-001). e is not nil.
+func (c *Capabilities) Offers(e Effect) bool {
+	switch e := e.(type) {
+	case *Modify:
+		return c.AllowsModify(e.Target, e.Operation)
+	case *Inject:
+		return c.AllowsInject(e.DeliverAt)
+	case *Stop:
+		return c.AllowsStop()
+	case *Continue:
+		return c.AllowsContinue()
+	default:
+		return c.Allows(e.Type())
+	}
+}
+
 // DenyOnly returns the capabilities of every revision 0.1 interception.
 func DenyOnly() Capabilities { return Capabilities{Effects: []EffectType{EffectDeny}} }
 
@@ -187,17 +204,22 @@ func (c *Capabilities) Within(t EventType) error {
 	}
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var row, seen uint8
+	for _, e := range b.effects {
+		row |= e.bit()
+	}
 	for i, e := range c.Effects {
-		switch {
-		case !e.Core():
+		switch bit := e.bit(); {
+		case bit == 0:
 			bad("effects/%d is no effect of this revision", i)
-		case !slices.Contains(b.effects, e):
+		case row&bit == 0:
 			bad("effects/%d: %s does not exist at %s", i, e, t)
-		case slices.Contains(c.Effects[:i], e):
+		case seen&bit != 0:
 			bad("effects/%d: %s stands twice", i, e)
 		}
+		seen |= e.bit()
 	}
-	if c.Allows(EffectModify) != (len(c.Modify) > 0) {
+	if (seen&EffectModify.bit() != 0) != (len(c.Modify) > 0) {
 		bad("modify goes with the modify effect")
 	}
 	for _, m := range c.Modify {
@@ -210,7 +232,7 @@ func (c *Capabilities) Within(t EventType) error {
 			bad("modify/%s offers no operation", m.Target)
 		}
 	}
-	if c.Allows(EffectFlow) != (c.Flow != nil) {
+	if (seen&EffectFlow.bit() != 0) != (c.Flow != nil) {
 		bad("flow goes with the flow effect")
 	}
 	if f := c.Flow; f != nil {
@@ -223,7 +245,7 @@ func (c *Capabilities) Within(t EventType) error {
 			bad("flow: continue needs remainingContinuations and continuationCount")
 		}
 	}
-	if c.Allows(EffectInject) != (len(c.Inject) > 0) {
+	if (seen&EffectInject.bit() != 0) != (len(c.Inject) > 0) {
 		bad("inject goes with the inject effect")
 	}
 	return errors.Join(errs...)

@@ -1,5 +1,7 @@
 package ahp
 
+import "strings"
+
 // Role says who a canonical message is from (AHP draft section 5.1). It stands on
 // the message, never on a part.
 type Role string
@@ -39,6 +41,20 @@ const (
 	PartText       PartKind = "text"       // media type text/plain, inline
 	PartAttachment PartKind = "attachment" // immutable media behind a reference
 )
+
+// Inline reports whether content of this media type is text or JSON, in any letter case
+// and with any parameters: it stands inline, and no attachment has the type (AHP draft
+// section 5.2).
+func Inline(mediaType string) bool {
+	major, minor, ok := strings.Cut(mediaType, "/")
+	if !ok || major == "" {
+		return false
+	}
+	minor, _, _ = strings.Cut(minor, ";")
+	const json = "json"
+	n := len(minor) - len(json)
+	return strings.EqualFold(major, "text") || n >= 0 && strings.EqualFold(minor[n:], json) && (n == 0 || n >= 2 && minor[n-1] == '+')
+}
 
 // Selection says how much of a content category a receiver gets (AHP draft
 // section 5.3). The zero value is invalid: there is no hidden default (D-SEL-1).

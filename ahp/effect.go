@@ -17,12 +17,29 @@ const (
 )
 
 // Core reports whether t is one of the eight effects of revision draft.
-func (t EffectType) Core() bool {
+func (t EffectType) Core() bool { return t.bit() != 0 }
+
+// bit is a bit of t's own, or 0 if t is not one of the eight.
+func (t EffectType) bit() uint8 {
 	switch t {
-	case EffectDeny, EffectAllow, EffectAsk, EffectModify, EffectMessage, EffectReturn, EffectFlow, EffectInject:
-		return true
+	case EffectDeny:
+		return 1 << 0
+	case EffectAllow:
+		return 1 << 1
+	case EffectAsk:
+		return 1 << 2
+	case EffectModify:
+		return 1 << 3
+	case EffectMessage:
+		return 1 << 4
+	case EffectReturn:
+		return 1 << 5
+	case EffectFlow:
+		return 1 << 6
+	case EffectInject:
+		return 1 << 7
 	}
-	return false
+	return 0
 }
 
 // An Effect is an instruction that an interceptor returns. The set is closed:
@@ -115,6 +132,19 @@ func (t Target) At(e EventType) ValueKind {
 // ReturnAt returns of which sort a supplied result is at events of type e, or ""
 // where none can be supplied (AHP draft section 14).
 func ReturnAt(e EventType) ValueKind { return returns[e] }
+
+// RoleAt returns the one role that all messages of events of type e have, in the event
+// and in values for it, or "" where they may have any (D-TGT-3).
+func RoleAt(e EventType) Role {
+	switch e {
+	case MessageInbound:
+		return RoleUser
+	case MessageOutbound:
+		return RoleAssistant
+	default:
+		return ""
+	}
+}
 
 var returns = map[EventType]ValueKind{
 	ToolBefore: ValueAny, ModelRequestBefore: ValueMessages, CompactBefore: ValueParts, ElicitationRequest: ValueObject,

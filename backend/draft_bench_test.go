@@ -53,3 +53,35 @@ func BenchmarkRevisions(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkEffects is a call that is answered with something: it is checked as a harness
+// will check it.
+func BenchmarkEffects(b *testing.B) {
+	merge := []ahp.Effect{&ahp.Modify{Target: ahp.TargetInput, Operation: ahp.OpMerge, Value: ahp.Value{JSON: ahp.Raw(`{"cwd":"/srv"}`)}}}
+	deny := []ahp.Effect{&ahp.Deny{Reason: "Not on a Friday.", Code: "com.example.friday"}}
+	for _, tt := range []struct {
+		name    string
+		bytes   int
+		effects []ahp.Effect
+	}{
+		{"deny", 600, deny}, {"merge", 600, merge}, {"deny", 100 << 10, deny}, {"merge", 100 << 10, merge},
+	} {
+		b.Run(fmt.Sprintf("%s/%dKB", tt.name, tt.bytes>>10), func(b *testing.B) {
+			frames := draftFrames(2, allCaps, "") // one after the other, so that none is a repeat
+			for i := range frames {
+				for n := 0; len(frames[i]) < tt.bytes; n++ {
+					frames[i] = []byte(strings.Replace(string(frames[i]), `"input":{`, fmt.Sprintf(`"input":{"member%d":{"text":"%s"},`, n, strings.Repeat("some text ", 80)), 1))
+				}
+			}
+			s := newServer(b, returning(tt.effects...), draftOptions(func(o *backend.Options) { o.Prompt, o.MemoryEntries = true, 1 }))
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				if out, err := s.Local(b.Context(), frames[i%2]); err != nil || !strings.Contains(string(out), `"effects"`) {
+					b.Fatal(err, string(out))
+				}
+				i++
+			}
+		})
+	}
+}

@@ -11,6 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/wire01"
+	"github.com/holdpoint/holdpoint/ahp/wiredraft"
 )
 
 // Effects builds the effects of one answer. Each method adds one, in order, or
@@ -193,16 +195,16 @@ func (e *Effects) parts(call string, op ahp.Operation, list []ahp.Part) {
 }
 
 func (e *Effects) add(call string, f ahp.Effect) {
-	if err := acceptable(e.v, e.ev, &e.caps, f); err != nil {
-		e.refuse(call, err.Error())
-		return
-	}
-	if e.v != ahp.VersionDraft && len(e.list) > 0 {
-		e.refuse(call, "revision 0.1 takes one effect")
-		return
-	}
 	list := append(e.list, f)
-	if err := fresh(e.ev, list); err != nil {
+	err := acceptable(e.v, e.ev, e.caps, list)
+	if err == nil { // whether it can be said, the codec knows
+		if e.v == ahp.VersionDraft {
+			_, err = wiredraft.AppendEffect(nil, f)
+		} else {
+			_, err = wire01.AppendResult(nil, ahp.Raw(`"a"`), list, nil)
+		}
+	}
+	if err != nil {
 		e.refuse(call, err.Error())
 		return
 	}

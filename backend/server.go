@@ -290,12 +290,7 @@ func (s *Server) decide(ctx context.Context, dst []byte, x *exchange, e *entry, 
 		}
 		return append(append(append(dst, answerHead...), m.id...), tail...), nil
 	}
-	for _, f := range effects {
-		if err := acceptable(m.version, m.event, &m.caps, f); err != nil {
-			return dst, fmt.Errorf("%w: %w", errEffects, err)
-		}
-	}
-	if err := fresh(m.event, effects); err != nil {
+	if err := acceptable(m.version, m.event, m.caps, effects); err != nil {
 		return dst, fmt.Errorf("%w: %w", errEffects, err)
 	}
 	if m.version == ahp.VersionDraft {

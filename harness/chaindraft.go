@@ -278,9 +278,6 @@ func (c *Call) acceptDraft(answer []byte) *ahp.Failure {
 	c.h.at("accept")
 	effects, f := wiredraft.DecodeResponse(answer, c.ev.ID, c.ev.Type, c.d.offer,
 		wiredraft.Limits{MaxBytes: c.h.opts.Transport.MaxAnswerBytes})
-	if f == nil && len(effects) > 0 {
-		f = wiredraft.CheckEffects(c.d.shown, effects)
-	}
 	if f != nil {
 		return f
 	}

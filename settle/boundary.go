@@ -1,6 +1,12 @@
 package settle
 
-import "github.com/holdpoint/holdpoint/ahp"
+import (
+	"errors"
+
+	"github.com/holdpoint/holdpoint/ahp"
+)
+
+var errBounds = errors.New("event or capabilities that revision draft does not have")
 
 // BoundaryOptions is what a host adds to the checks of one boundary. The functions
 // are called while a response is staged: they must be quick, change nothing, and
@@ -66,7 +72,12 @@ const (
 // (D-CAP-8). An event of a type that revision draft does not know is refused. ev
 // must not be changed any more.
 func Open(ev *ahp.Event, caps *ahp.Capabilities, o BoundaryOptions) Boundary {
-	a := &accepted{original: ev, ev: ev, opts: o, phase: open, permission: ahp.PermissionNone, flow: ahp.FlowNone}
+	a := begin(ev, caps, o)
+	return Boundary{&a}
+}
+
+func begin(ev *ahp.Event, caps *ahp.Capabilities, o BoundaryOptions) accepted {
+	a := accepted{original: ev, ev: ev, opts: o, phase: open, permission: ahp.PermissionNone, flow: ahp.FlowNone}
 	switch {
 	case !ev.Type.In(ahp.VersionDraft):
 		a.phase, a.class = refused, ahp.FailEvent
@@ -76,7 +87,21 @@ func Open(ev *ahp.Event, caps *ahp.Capabilities, o BoundaryOptions) Boundary {
 	default:
 		a.caps = *caps
 	}
-	return Boundary{a}
+	return a
+}
+
+// Check says why a boundary that was just opened would not take effects as an answer, or
+// returns nil: what [Boundary.Apply] checks, for whoever is about to send them
+// (AHP-CAP-001, AHP draft sections 7 to 10). ev and caps are what the sender was shown and
+// offered. The host may still refuse: by checks of its own, and for what it did not show,
+// such as an id that is in use (D-INJ-2) or a text under another category (D-TGT-9).
+func Check(ev *ahp.Event, caps *ahp.Capabilities, effects []ahp.Effect, o BoundaryOptions) *ahp.Failure {
+	a := begin(ev, caps, o)
+	if a.phase != open {
+		return &ahp.Failure{Class: a.class, Err: errBounds}
+	}
+	var next accepted
+	return next.stage(&a, &Step{Effects: effects}, o.CheckInput != nil)
 }
 
 // Apply takes one backend's answer or failure and returns the boundary after it. A
@@ -99,8 +124,8 @@ func (b Boundary) Apply(s Step) (Boundary, Verdict) {
 		if len(s.Effects) == 0 {
 			return b, Verdict{Answer: AnswerNone}
 		}
-		var next *accepted
-		if next, f = b.a.stage(&s); f == nil {
+		next := new(accepted)
+		if f = next.stage(b.a, &s, true); f == nil {
 			v := Verdict{Answer: AnswerEffects, Effects: effectNames(s.Effects), Changed: next.ev != b.a.ev}
 			if next.phase == denied {
 				v.Answer = AnswerDeny

@@ -15,6 +15,13 @@
 // that was approved. [Withholds] says what a host holds back after a refusal where
 // nothing is left to be denied.
 //
+// Which effects are acceptable is said once. Package ahp has the tables: what may be
+// offered at a boundary, and of which sort its values are. Package wiredraft has what a
+// text says by itself: closed shapes, and whether an answer fits the form of MCP that it
+// is for. All that hangs on the event, on what was shown of it and on what a response
+// leads to is here, for effects that were decoded as for effects that were built. [Check]
+// is that for whoever sends them, so that a backend has no rules of its own.
+//
 // The package does no I/O and reads no clock: equal inputs settle equally, in a
 // live harness as in a replay (V-COMP-7).
 package settle

@@ -137,6 +137,11 @@ func fold(r refState, a answer, left int) (next refState, ok bool) {
 			}
 		}
 	}
+	for _, id := range next.injected[len(r.injected):] {
+		if slices.ContainsFunc(next.list, func(m string) bool { return strings.HasPrefix(m, id+" ") }) {
+			return r, false
+		}
+	}
 	changed := before != encode([]any{next.object, next.list})
 	if changed {
 		next.candidate = ""
@@ -272,7 +277,7 @@ func genItem(t *rapid.T, at ahp.EventType, withInject bool) item {
 		it.text = rapid.SampledFrom(values).Draw(t, "value")
 		it.effect = supply(it.text)
 	case "inject":
-		it.text = rapid.SampledFrom([]string{"m-1", "m-7", "m-8", "m-9"}).Draw(t, "id")
+		it.text = rapid.SampledFrom([]string{"m-1", "m-5", "m-7", "m-8", "m-9"}).Draw(t, "id")
 		it.effect = inject(ahp.DeliverNow, message(it.text, ahp.RoleUser, "x"))
 	case "merge", "replace":
 		if at == ahp.ToolBefore {

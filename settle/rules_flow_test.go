@@ -184,6 +184,12 @@ var flowRules = []rule{
 		}
 		reject(t, b, inject(ahp.DeliverNow, message("m-9", ahp.RoleUser, "x"), message("m-9", ahp.RoleUser, "x")))
 		reject(t, b, inject(ahp.DeliverNow, message("m-9", ahp.RoleUser, "x")), inject(ahp.DeliverNow, message("m-9", ahp.RoleUser, "x")))
+		// Nor is an id new that the same response puts into the list, before or behind.
+		put, again := list(ahp.TargetPrompt, ahp.OpMerge, message("m-9", ahp.RoleUser, "x")), inject(ahp.DeliverNow, message("m-9", ahp.RoleUser, "x"))
+		reject(t, b, put, again)
+		if f := reject(t, b, again, put); f.Pointer != "/result/effects/0/value/0/id" {
+			t.Error(f.Pointer)
+		}
 		b = accept(t, b, inject(ahp.DeliverNow, message("m-9", ahp.RoleUser, "x")))
 		reject(t, b, inject(ahp.DeliverNextTurn, message("m-9", ahp.RoleUser, "x")))
 		// An id that an accepted change took away was in use.

@@ -402,9 +402,22 @@ var targetRules = []rule{
 		for _, old := range []string{"i-1", "m-1/0"} {
 			reject(t, opened(ahp.CompactBefore), value(old))
 		}
+		reject(t, opened(ahp.CompactBefore), parts(ahp.TargetInstructions, ahp.OpMerge, text("s-1", "x")), value("s-1"))
 		b := accept(t, opened(ahp.CompactAfter), parts(ahp.TargetSummary, ahp.OpReplace, text("s-1", "edited")))
 		if got := partLists[1].of(b.Event()); got[0].ID != "s-1" || *got[0].Text != "edited" {
 			t.Errorf("%+v", got)
+		}
+	}},
+	{"D-EL-5", func(t *testing.T) { // what fits the form, whoever read the answer
+		ev := boundary(ahp.ElicitationRequest)
+		*ev.Body.(*ahp.ElicitationBody).Content.Text = `{"message":"?","requestedSchema":{"type":"object","properties":{"day":{"type":"string","enum":["monday"]}},"required":["day"]}}`
+		b := settle.Open(ev, everything(ahp.ElicitationRequest, 0), settle.BoundaryOptions{})
+		accept(t, b, supply(`{"action":"accept","content":{"day":"monday","more":1}}`))
+		accept(t, b, supply(`{"action":"cancel"}`))
+		for _, content := range []string{`{}`, `{"day":7}`, `{"day":"friday"}`} {
+			if f := reject(t, b, supply(`{"action":"accept","content":`+content+`}`)); f.Pointer != "/result/effects/0/value" {
+				t.Errorf("%s: %s", content, f.Pointer)
+			}
 		}
 	}},
 	{"D-EL-11", func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/wiredraft"
 )
 
 var (
@@ -15,30 +16,31 @@ var (
 	errHostCheck    = errors.New("the host's own check refuses the value")
 )
 
-// stage checks one response whole and returns the state that it leads to (AHP draft
-// section 10, steps 3 to 8). a is not changed.
-func (a *accepted) stage(s *Step) (*accepted, *ahp.Failure) {
+// stage checks one response whole, and makes next the state that it leads to from a, or
+// nothing of use (AHP draft section 10, steps 3 to 8). a is not changed. Without apply it
+// is only asked whether it may be.
+func (next *accepted) stage(a *accepted, s *Step, apply bool) *ahp.Failure {
 	for i, e := range s.Effects { // step 3
 		if err := shape(e); err != nil {
-			return nil, fault(i, "", err)
+			return fault(i, "", err)
 		}
 	}
 	for i, e := range s.Effects { // step 4
-		if !offers(&a.caps, e) || s.Caps != nil && !offers(s.Caps, e) {
-			return nil, fault(i, "", errNotOffered)
+		if !a.caps.Offers(e) || s.Caps != nil && !s.Caps.Offers(e) {
+			return fault(i, "", errNotOffered)
 		}
 	}
 	view := s.View
 	if view == nil {
 		view = a.ev
 	}
-	next := *a
+	*next = *a
 	// Cut once, so that what is appended leaves a alone, and grows like any list.
 	next.denies, next.injections = slices.Clip(a.denies), slices.Clip(a.injections)
 	next.messages, next.instructions = slices.Clip(a.messages), slices.Clip(a.instructions)
-	ended, f := next.values(a, view, s) // steps 5 to 7
+	ended, f := next.values(a, view, s, apply) // steps 5 to 7
 	if f != nil {
-		return nil, f
+		return f
 	}
 	next.combine(a, s) // step 8
 	switch {
@@ -47,7 +49,7 @@ func (a *accepted) stage(s *Step) (*accepted, *ahp.Failure) {
 	case ended:
 		next.phase, next.by, next.candidate = stopped, s.Backend, nil
 	}
-	return &next, nil
+	return nil
 }
 
 // shape checks the closed shape of an effect (step 3).
@@ -112,29 +114,12 @@ func shape(e ahp.Effect) error {
 	return err
 }
 
-// offers reports whether caps lists the effect with its target, operation and time
-// (step 4). A continue needs a step that is left (D-FLOW-4).
-func offers(caps *ahp.Capabilities, e ahp.Effect) bool {
-	switch e := e.(type) {
-	case *ahp.Modify:
-		return caps.AllowsModify(e.Target, e.Operation)
-	case *ahp.Inject:
-		return caps.AllowsInject(e.DeliverAt)
-	case *ahp.Stop:
-		return caps.AllowsStop()
-	case *ahp.Continue:
-		return caps.AllowsContinue()
-	default:
-		return caps.Allows(e.Type())
-	}
-}
-
 // values checks what the effects carry and applies the changes to a private copy. It
 // sets the event, the candidate and what only adds up, and reports whether the chain
 // stops.
-func (a *accepted) values(before *accepted, view *ahp.Event, s *Step) (ended bool, f *ahp.Failure) {
+func (a *accepted) values(before *accepted, view *ahp.Event, s *Step, apply bool) (ended bool, f *ahp.Failure) {
 	c := checker{a: before, view: view}
-	var t target
+	t := target{apply: apply}
 	var result *ahp.Value
 	resultAt := 0
 	for i, e := range s.Effects {
@@ -145,13 +130,13 @@ func (a *accepted) values(before *accepted, view *ahp.Event, s *Step) (ended boo
 			a.denies = append(a.denies, e)
 		case *ahp.Modify:
 			if at, err = c.modify(e); err == nil && t.kind == "" {
-				err = t.open(before, view, e.Target.At(before.ev.Type))
+				err = t.open(before, e.Target.At(before.ev.Type))
 			}
 			if err == nil {
 				err = t.change(e, before.ev, view)
 			}
 		case *ahp.Return:
-			if at, err = c.result(&e.Value); err == nil {
+			if at, err = c.result(e); err == nil {
 				result, resultAt = &e.Value, i // D-RET-2: the last one counts
 			}
 		case *ahp.Inject:
@@ -188,6 +173,11 @@ func (a *accepted) values(before *accepted, view *ahp.Event, s *Step) (ended boo
 			a.input = t.cut
 		}
 	}
+	for i, e := range s.Effects {
+		if at, err := c.fresh(e, a.ev); err != nil {
+			return false, fault(i, "/value"+at, err)
+		}
+	}
 	if result != nil {
 		if a.opts.CheckResult != nil && a.opts.CheckResult(a.ev, *result) != nil {
 			return false, fault(resultAt, "/value", errHostCheck)
@@ -211,24 +201,12 @@ func (c *checker) modify(e *ahp.Modify) (string, error) {
 	}
 	switch kind {
 	case ahp.ValueMessages:
-		return c.messages(e.Value.Messages, roleAt(at))
+		return c.messages(e.Value.Messages, ahp.RoleAt(at))
 	case ahp.ValueParts:
 		return c.parts(e.Value.Parts)
 	case ahp.ValueObject, ahp.ValueAny:
 	}
-	return "", nil
-}
-
-// roleAt is the one role that messages of an event of type t have, or empty (D-TGT-3).
-func roleAt(t ahp.EventType) ahp.Role {
-	switch t {
-	case ahp.MessageInbound:
-		return ahp.RoleUser
-	case ahp.MessageOutbound:
-		return ahp.RoleAssistant
-	default:
-		return ""
-	}
+	return "", wiredraft.CheckEffect(c.view, e)
 }
 
 // combine takes permission and flow of the response (step 8): deny over ask over

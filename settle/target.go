@@ -16,7 +16,9 @@ var (
 // A target is the private copy of what a response changes (AHP draft section 9). A
 // boundary has one target at most.
 type target struct {
-	kind ahp.ValueKind // empty until the first change
+	kind  ahp.ValueKind // empty until the first change
+	apply bool          // false where it is only asked whether the changes may be
+
 	msgs []ahp.Message
 	ps   []ahp.Part
 	obj  object
@@ -35,7 +37,7 @@ const longInput = 2 << 10
 
 // open copies the target of the event: slices are cut to their length, so that an
 // append leaves the event alone.
-func (t *target) open(a *accepted, view *ahp.Event, kind ahp.ValueKind) error {
+func (t *target) open(a *accepted, kind ahp.ValueKind) error {
 	t.kind = kind
 	ev := a.ev
 	switch kind {
@@ -48,10 +50,13 @@ func (t *target) open(a *accepted, view *ahp.Event, kind ahp.ValueKind) error {
 		return nil
 	case ahp.ValueObject, ahp.ValueAny:
 	}
-	if a.input != nil {
+	switch {
+	case a.input != nil:
 		t.base = *a.input
-	} else {
-		text, err := t.objectText(ev, view)
+	case t.idle(ev):
+		return nil
+	default:
+		text, err := t.objectText(ev)
 		if err != nil {
 			return err
 		}
@@ -63,8 +68,12 @@ func (t *target) open(a *accepted, view *ahp.Event, kind ahp.ValueKind) error {
 	return nil
 }
 
+// idle reports whether a change is checked and not made: nothing is asked of the input
+// that it would lead to, which may be long.
+func (t *target) idle(ev *ahp.Event) bool { return !t.apply && ev.Tool != nil && ev.Type.HasTool() }
+
 // objectText is the text of the object target.
-func (t *target) objectText(ev, view *ahp.Event) ([]byte, error) {
+func (t *target) objectText(ev *ahp.Event) ([]byte, error) {
 	switch ev.Type {
 	case ahp.ToolBefore, ahp.ToolPermissionRequest:
 		if ev.Tool != nil {
@@ -76,11 +85,8 @@ func (t *target) objectText(ev, view *ahp.Event) ([]byte, error) {
 		}
 	case ahp.ElicitationResult:
 		b, ok := ev.Body.(*ahp.ElicitationBody)
-		seen, shown := view.Body.(*ahp.ElicitationBody)
-		// D-EL-11, D-EL-13: an accepted form, of which the backend was shown the body.
-		if !ok || !shown || b.Action != "accept" || b.Mode != "form" || b.Content == nil || b.Content.Text == nil ||
-			seen.Content == nil || seen.Content.Text == nil {
-			return nil, errNotAccepted
+		if !ok || b.Content == nil || b.Content.Text == nil {
+			return nil, errNoTarget
 		}
 		var err error
 		if t.outer, err = parseObject([]byte(*b.Content.Text)); err != nil {
@@ -175,6 +181,9 @@ func (t *target) finishObject(ev *ahp.Event) (*ahp.Event, error) {
 	if t.obj.equal(&t.base, 0) {
 		return ev, nil
 	}
+	if t.idle(ev) {
+		return ev, nil
+	}
 	next := *ev
 	switch b := ev.Body.(type) {
 	case *ahp.WorkspaceChangeBody:
@@ -185,9 +194,6 @@ func (t *target) finishObject(ev *ahp.Event) (*ahp.Event, error) {
 		body := *b
 		body.Change, next.Body = state, &body
 	case *ahp.ElicitationBody:
-		if err := formAnswers(&t.obj); err != nil {
-			return nil, err
-		}
 		t.outer.set(member{key: []byte(`"content"`), name: []byte("content"), val: t.obj.text()})
 		text := string(t.outer.text())
 		body, part := *b, *b.Content

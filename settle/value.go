@@ -5,11 +5,11 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/wiredraft"
 )
 
 var (
@@ -26,8 +26,6 @@ var (
 	errOldID       = errors.New("new content with an id that is in use")
 	errSystem      = errors.New("injected message with role system")
 	errWorkspace   = errors.New("value is not a workspace state")
-	errAnswer      = errors.New("value is not an answer to an elicitation")
-	errNotAccepted = errors.New("elicitation without an accepted form in view")
 )
 
 // A checker checks values against the boundary: AHP draft section 10, step 5.
@@ -121,7 +119,7 @@ func (c *checker) part(p *ahp.Part, textOnly bool) error {
 		switch {
 		case textOnly:
 			return errAttachment
-		case p.Text != nil || !mediaType(p.MediaType) || !p.Selection.Known():
+		case p.Text != nil || p.MediaType == "" || ahp.Inline(p.MediaType) || !p.Selection.Known():
 			return errPart
 		case p.Ref == "" || p.Gap != nil || p.Selection != ahp.SelectBody:
 			return errHidden
@@ -141,18 +139,6 @@ func (c *checker) part(p *ahp.Part, textOnly bool) error {
 		return errPartRefused
 	}
 	return nil
-}
-
-// mediaType reports whether an attachment may have this media type: what is text or
-// JSON stands inline (AHP draft section 5.2).
-func mediaType(s string) bool {
-	if s == "" {
-		return false
-	}
-	s, _, _ = strings.Cut(strings.ToLower(s), ";")
-	s = strings.TrimSpace(s)
-	_, sub, _ := strings.Cut(s, "/")
-	return !strings.HasPrefix(s, "text/") && sub != "json" && !strings.HasSuffix(sub, "+json")
 }
 
 // shown reports whether the backend was shown this attachment: same bytes, same type,
@@ -276,12 +262,25 @@ func bodyParts(ev *ahp.Event) []ahp.Part {
 	}
 }
 
-// fresh takes the ids of new content, and refuses one that is in use in the event, as
-// it came or as it is, or in what was injected before (D-INJ-2, D-CMP-6).
-func (c *checker) fresh(ms []ahp.Message, ps []ahp.Part) (string, error) {
+// fresh takes the ids of new content, and refuses one that is in use in the event, as it
+// came, as it was or as the response leaves it, or in what was injected (D-INJ-2,
+// D-CMP-6).
+func (c *checker) fresh(e ahp.Effect, next *ahp.Event) (string, error) {
+	var ms []ahp.Message
+	var ps []ahp.Part
+	switch e := e.(type) {
+	case *ahp.Inject:
+		ms = e.Messages
+	case *ahp.Return:
+		ps = e.Value.Parts // a new summary
+	default: // it is no new content
+	}
+	if len(ms)+len(ps) == 0 {
+		return "", nil
+	}
 	if c.messageIDs == nil {
 		c.messageIDs, c.partIDs = map[string]struct{}{}, map[string]struct{}{}
-		for _, ev := range [...]*ahp.Event{c.a.original, c.a.ev} {
+		for _, ev := range [...]*ahp.Event{c.a.original, c.a.ev, next} {
 			for i := range ev.Messages {
 				c.messageIDs[ev.Messages[i].ID] = struct{}{}
 			}
@@ -333,81 +332,23 @@ func (c *checker) inject(e *ahp.Inject) (string, error) {
 			}
 		}
 	}
-	return c.fresh(e.Messages, nil)
+	return "", nil
 }
 
 // result checks a supplied result (D-RET-1).
-func (c *checker) result(v *ahp.Value) (string, error) {
+func (c *checker) result(e *ahp.Return) (string, error) {
 	kind := ahp.ReturnAt(c.a.ev.Type)
-	if err := only(v, kind); err != nil {
+	if err := only(&e.Value, kind); err != nil {
 		return "", err
 	}
 	switch kind {
 	case ahp.ValueMessages:
-		return c.messages(v.Messages, "")
+		return c.messages(e.Value.Messages, "")
 	case ahp.ValueParts:
-		if at, err := c.parts(v.Parts); err != nil {
-			return at, err
-		}
-		return c.fresh(nil, v.Parts) // D-CMP-6: a new summary
-	case ahp.ValueObject: // user.elicitation.request
-		b, ok := c.view.Body.(*ahp.ElicitationBody)
-		if !ok || b.Content == nil || b.Content.Text == nil {
-			return "", errNotAccepted // D-EL-13: the backend was not shown what it answers
-		}
-		return "", elicitResult(v.JSON, b.Mode)
-	case ahp.ValueAny:
+		return c.parts(e.Value.Parts)
+	case ahp.ValueObject, ahp.ValueAny:
 	}
-	return "", nil
-}
-
-// elicitResult checks the shape of a complete ElicitResult of MCP 2025-11-25 (D-EL-2,
-// D-EL-5).
-func elicitResult(text []byte, mode string) error {
-	o, err := parseObject(text)
-	if err != nil {
-		return err
-	}
-	action := o.value("action")
-	if len(action) == 0 || action[0] != '"' {
-		return errAnswer
-	}
-	if meta := o.value("_meta"); meta != nil && meta[0] != '{' {
-		return errAnswer
-	}
-	content := o.value("content")
-	switch string(unquote(action)) {
-	case "accept":
-		if content == nil {
-			return nil
-		}
-		if mode != "form" || content[0] != '{' {
-			return errAnswer
-		}
-		answers, err := parseObject(content)
-		if err != nil {
-			return err
-		}
-		return formAnswers(&answers)
-	case "decline", "cancel":
-		if content == nil {
-			return nil
-		}
-	}
-	return errAnswer
-}
-
-// formAnswers checks what a form may hold: text, numbers, booleans and lists of texts.
-func formAnswers(o *object) error {
-	for i := range o.members {
-		switch c := o.members[i].val[0]; {
-		case c == '"' || c == '-' || '0' <= c && c <= '9' || c == 't' || c == 'f':
-		case c == '[' && elements(o.members[i].val, func(v []byte) bool { return v[0] == '"' }):
-		default:
-			return errAnswer
-		}
-	}
-	return nil
+	return "", wiredraft.CheckEffect(c.view, e)
 }
 
 // workspaceObject is a workspace state as the object that effects change.

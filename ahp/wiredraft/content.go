@@ -1,8 +1,6 @@
 package wiredraft
 
 import (
-	"bytes"
-
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/internal/walk"
 )
@@ -182,7 +180,7 @@ func (d *decoder) contentPart(textOnly bool) (p ahp.Part) {
 		}
 		not(body, "body", "text is inline")
 	} else {
-		if media.Kind != 0 && textual(d.Content(media)) {
+		if media.Kind != 0 && ahp.Inline(string(d.Content(media))) {
 			d.extra(media.Start, "mediaType", "a media type of text or JSON", "one of other media")
 		}
 		not(text, "text", "an attachment has no text")
@@ -248,20 +246,4 @@ func sha256Hex[T string | []byte](b T) bool {
 		}
 	}
 	return true
-}
-
-// textual reports whether a media type is of text or JSON, in any letter case and
-// with any parameters: an attachment cannot have it.
-func textual(b []byte) bool {
-	major, minor, ok := bytes.Cut(b, []byte("/"))
-	if !ok {
-		return false
-	}
-	if len(major) == 4 && bytes.EqualFold(major, []byte("text")) {
-		return true
-	}
-	minor, _, _ = bytes.Cut(minor, []byte(";"))
-	const json = "json"
-	n := len(minor) - len(json)
-	return len(major) > 0 && n >= 0 && bytes.EqualFold(minor[n:], []byte(json)) && (n == 0 || n >= 2 && minor[n-1] == '+')
 }

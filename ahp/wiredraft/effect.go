@@ -293,23 +293,11 @@ func kindSomewhere(t ahp.Target) ahp.ValueKind {
 	return ""
 }
 
-// messageRole is the only role that messages of a target have at a boundary; "" where
-// all do (D-TGT-3).
-func messageRole(at ahp.EventType) ahp.Role {
-	if at == ahp.MessageInbound {
-		return ahp.RoleUser
-	}
-	if at == ahp.MessageOutbound {
-		return ahp.RoleAssistant
-	}
-	return ""
-}
-
 // value reads a value of a sort.
 func (d *decoder) value(kind ahp.ValueKind, at ahp.EventType) (v ahp.Value) {
 	switch kind {
 	case ahp.ValueMessages:
-		v.Messages = d.messages(messageRole(at))
+		v.Messages = d.messages(ahp.RoleAt(at))
 	case ahp.ValueParts:
 		v.Parts = d.parts(true)
 	case ahp.ValueObject:

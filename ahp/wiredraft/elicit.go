@@ -1,7 +1,7 @@
 package wiredraft
 
 import (
-	"strconv"
+	"errors"
 
 	"github.com/holdpoint/holdpoint/ahp"
 )
@@ -63,75 +63,69 @@ func elicitationFault(t ahp.EventType, b *ahp.ElicitationBody) (found, expected 
 	return "", ""
 }
 
-// CheckEffects says what in effects does not fit the event that they answer, beside
-// what [DecodeResponse] checks with the event's type alone: elicitation results
-// against the request's mode and form (D-EL-5, D-EL-11 to D-EL-13). The event is
-// valid, as the backend was shown it. The failure is of class invalid_effect and names
-// no backend.
-func CheckEffects(ev *ahp.Event, effects []ahp.Effect) *ahp.Failure {
-	i, found, expected := checkEffects(ev, effects)
-	if found == "" {
-		return nil
+// CheckEffect says what in an effect does not fit the elicitation event that it answers,
+// or returns nil: a result against the request's mode and form (D-EL-2, D-EL-5), a change
+// of what is no accepted form, or of what the backend was not shown (D-EL-11 to D-EL-13).
+// The event is valid, as the backend was shown it; at others there is nothing to check.
+// The error quotes neither.
+func CheckEffect(ev *ahp.Event, e ahp.Effect) error {
+	if found, expected := effectFault(ev, e); found != "" {
+		return errors.New("found " + found + ", expected " + expected)
 	}
-	e := &Error{
-		Class: ahp.FailInvalidEffect, Code: ahp.CodeInternal, Pointer: "/result/effects/" + strconv.Itoa(i),
-		Found: found, Expected: expected,
-	}
-	return e.Failure()
+	return nil
 }
 
-func checkEffects(ev *ahp.Event, effects []ahp.Effect) (i int, found, expected string) {
+func effectFault(ev *ahp.Event, e ahp.Effect) (found, expected string) {
 	b, ok := ev.Body.(*ahp.ElicitationBody)
 	if !ok {
-		return 0, "", ""
+		return "", ""
 	}
-	for i, e := range effects {
-		switch x := e.(type) {
-		case *ahp.Modify:
-			switch {
-			case b.Mode != "form" || b.Action != "accept":
-				return i, "a change of a result that is no accepted form", "none"
-			case b.Content == nil || b.Content.Text == nil:
-				return i, "a change of a result that was not shown", "none"
-			}
-		case *ahp.Return:
-			if b.Content == nil || b.Content.Text == nil {
-				return i, "a result for a request that was not shown", "none"
-			}
-			if found, expected := answersRequest(*b.Content.Text, x.Value.JSON); found != "" {
-				return i, found, expected
-			}
-		default: // they have nothing of an elicitation
+	hidden := b.Content == nil || b.Content.Text == nil
+	switch x := e.(type) {
+	case *ahp.Modify:
+		switch {
+		case b.Mode != "form" || b.Action != "accept":
+			return "a change of a result that is no accepted form", "none"
+		case hidden:
+			return "a change of a result that was not shown", "none"
 		}
+		if _, ok := readAlone(x.Value.JSON, (*decoder).mcpContent); !ok {
+			return "a value that is no object of answers", "strings, numbers, booleans and arrays of strings"
+		}
+	case *ahp.Return:
+		if hidden {
+			return "a result for a request that was not shown", "none"
+		}
+		return answersRequest(b.Mode, *b.Content.Text, x.Value.JSON)
+	default: // they have nothing of an elicitation
 	}
-	return 0, "", ""
+	return "", ""
+}
+
+// readAlone reads a text of its own, and reports whether it is without fault.
+func readAlone[T any](text []byte, read func(*decoder) T) (v T, ok bool) {
+	d := newDecoder(text, Limits{}.complete())
+	defer d.free()
+	if d.Start() {
+		v = read(d)
+		d.End()
+	}
+	return v, len(d.Problems()) == 0
 }
 
 // answersRequest says what in a supplied ElicitResult does not fit the request.
-func answersRequest(request string, result ahp.Raw) (found, expected string) {
-	d := newDecoder([]byte(request), Limits{}.complete())
-	defer d.free()
-	var req mcpRequest
-	if d.Start() {
-		req = d.mcpRequest()
-		d.End()
-	}
-	if len(d.Problems()) > 0 {
+func answersRequest(mode, request string, result ahp.Raw) (found, expected string) {
+	req, ok := readAlone([]byte(request), (*decoder).mcpRequest)
+	if !ok {
 		return "a result for a request that is not MCP's", "none"
 	}
-	s := newDecoder(result, Limits{}.complete())
-	defer s.free()
-	var ans mcpAnswers
-	if s.Start() {
-		ans = s.mcpResult()
-		s.End()
-	}
+	ans, ok := readAlone(result, (*decoder).mcpResult)
 	switch {
-	case len(s.Problems()) > 0:
+	case !ok:
 		return "a result that is not MCP's", "an ElicitResult"
 	case ans.action != "accept":
 		return "", ""
-	case req.url && ans.hasContent:
+	case ans.hasContent && (req.url || mode != "form"):
 		return "content in the result of a URL request", "none"
 	case !req.url:
 		if why := req.form.unfit(ans.content); why != "" {

@@ -311,23 +311,25 @@ func (o offer) allows(x ahp.Effect) bool {
 		}
 		c = &b
 	}
-	switch x := x.(type) {
-	case *ahp.Modify:
-		return c.AllowsModify(x.Target, x.Operation) && (o.at == "" || x.Target.At(o.at) != "")
-	case *ahp.Inject:
-		return c.AllowsInject(x.DeliverAt)
-	case *ahp.Stop:
-		return c.AllowsStop()
-	case *ahp.Continue:
-		return c.AllowsContinue() && (o.at == "" || continues(o.at))
-	case *ahp.Return:
-		return c.Allows(ahp.EffectReturn) && (o.at == "" || ahp.ReturnAt(o.at) != "")
-	default:
-		return c.Allows(x.Type())
+	if o.at != "" { // whatever was offered there
+		switch x := x.(type) {
+		case *ahp.Modify:
+			if x.Target.At(o.at) == "" {
+				return false
+			}
+		case *ahp.Continue:
+			if f := ahp.Bounds(o.at).Flow; f == nil || !f.Continue {
+				return false
+			}
+		case *ahp.Return:
+			if ahp.ReturnAt(o.at) == "" {
+				return false
+			}
+		default: // it hangs on nothing but the offer
+		}
 	}
+	return c.Offers(x)
 }
-
-func continues(at ahp.EventType) bool { return at == ahp.TurnFinishBefore || at == ahp.ToolAfter }
 
 // value writes the value of an effect, of a sort; at an unknown boundary of the sort
 // that it has.
@@ -359,7 +361,7 @@ func (e *encoder) value(v *ahp.Value, kind ahp.ValueKind, at ahp.EventType) {
 			e.lacks("messages")
 		}
 		e.key("value")
-		e.messages(v.Messages, messageRole(at))
+		e.messages(v.Messages, ahp.RoleAt(at))
 	case ahp.ValueParts:
 		if v.Parts == nil {
 			e.lacks("parts")

@@ -570,6 +570,6 @@ func (e *encoder) userMessage(ev *ahp.Event, b *ahp.UserMessageBody) {
 		e.bad("a sender", "none: only an inbound message has one")
 	}
 	e.key("messages")
-	e.messages(ev.Messages, messageRole(ev.Type))
+	e.messages(ev.Messages, ahp.RoleAt(ev.Type))
 	e.shut()
 }

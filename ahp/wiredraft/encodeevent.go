@@ -362,7 +362,7 @@ func (e *encoder) part(p *ahp.Part, textOnly bool) {
 		e.bad("an attachment", "text: no attachment belongs here")
 	case isText && p.MediaType != ahp.TextPlain:
 		e.bad("another media type of text", "text/plain")
-	case !isText && textual([]byte(p.MediaType)):
+	case !isText && ahp.Inline(p.MediaType):
 		e.bad("a media type of text or JSON", "one of other media")
 	case !p.Selection.Known():
 		e.bad("another selection", "body, metadata or omit")

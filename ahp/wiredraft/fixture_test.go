@@ -7,6 +7,7 @@ import (
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/wiredraft"
 	"github.com/holdpoint/holdpoint/internal/corpus"
+	"github.com/holdpoint/holdpoint/settle"
 )
 
 // reasons says for each invalid fixture where the fault is and what was found there.
@@ -174,7 +175,7 @@ func TestContextualFixtures(t *testing.T) {
 			data := c.Data(t)
 			eff, f := wiredraft.DecodeResponse(data, "edit-1", req.Event.Type, &req.Capabilities, wiredraft.Limits{})
 			if f == nil {
-				f = wiredraft.CheckEffects(req.Event, eff)
+				f = settle.Check(req.Event, &req.Capabilities, eff, settle.BoundaryOptions{})
 			}
 			if (f == nil) != *c.ContextualExpectedValid {
 				t.Errorf("got %v, want valid=%v", f, *c.ContextualExpectedValid)

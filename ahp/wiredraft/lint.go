@@ -3,6 +3,7 @@ package wiredraft
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -124,8 +125,10 @@ func (d *decoder) lintMessage(to answerTo, event *ahp.Event) {
 		if event == nil || len(d.Problems()) > 0 || d.Dead() {
 			return
 		}
-		if i, found, expected := checkEffects(event, m.Effects); found != "" {
-			d.extra(0, "result/effects/"+string(appendInt(nil, int64(i))), found, expected)
+		for i, e := range m.Effects {
+			if found, expected := effectFault(event, e); found != "" {
+				d.extra(0, "result/effects/"+strconv.Itoa(i), found, expected)
+			}
 		}
 		return
 	}
