@@ -309,9 +309,9 @@ func TestNoTimeout(t *testing.T) {
 func TestParallelIsConcurrent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		meet := make(chan struct{})
-		arrived := make(chan struct{}, 3)
+		var arrived atomic.Int32
 		wait := at(agenthooks.Output, func(ctx context.Context, _ *ahContext) (verdict, error) {
-			if arrived <- struct{}{}; len(arrived) == 3 {
+			if arrived.Add(1) == 3 {
 				close(meet)
 			}
 			select {
