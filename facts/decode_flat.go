@@ -1,9 +1,6 @@
 package facts
 
-import (
-	"strconv"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // maxFlat bounds what is read so: beyond it a second copy costs more than it saves.
 const maxFlat = 8 << 10
@@ -106,10 +103,11 @@ func (d *flatDecoder) value() (any, bool) {
 		return nil, d.word("null")
 	}
 	// Whole numbers of a few digits: line numbers and times.
-	from := d.i
-	d.take('-')
+	negative := d.take('-')
 	first := d.i
+	n := int64(0) // that many digits fit, and a double tells them apart
 	for d.i < len(d.s) && d.s[d.i] >= '0' && d.s[d.i] <= '9' {
+		n = 10*n + int64(d.s[d.i]-'0')
 		d.i++
 	}
 	digits := d.i - first
@@ -119,8 +117,11 @@ func (d *flatDecoder) value() (any, bool) {
 	if d.i < len(d.s) && (d.s[d.i] == '.' || d.s[d.i]|0x20 == 'e') {
 		return nil, false
 	}
-	x, err := strconv.ParseFloat(d.s[from:d.i], 64)
-	return x, err == nil
+	x := float64(n)
+	if negative {
+		x = -x // -0 too
+	}
+	return x, true
 }
 
 // text reads a string, which shares the memory of the whole unless it has escapes.

@@ -115,7 +115,11 @@ func (x *inv) dispatch() value {
 	if f.hasIn && x.in.s != "" && x.in.known() {
 		x.stdinSecret()
 	}
+	first := len(m.res.Actions)
 	out := x.run()
+	if m.binds && f.host == "" {
+		x.binds(first)
+	}
 	if m.opts.Programs != nil {
 		x.gain()
 	}
@@ -168,7 +172,7 @@ func (x *inv) run() value {
 			y := &inv{f: x.f, args: append([]value{lit(tool)}, x.args[1:]...), span: x.span, noFunc: true}
 			return y.dispatch()
 		}
-		if x.ownProgram(v) {
+		if x.ownProgram(v) || strings.HasPrefix(v.s, "/etc/init.d/") {
 			return x.localProgram(v)
 		}
 	}

@@ -73,6 +73,82 @@ func (x *inv) bindsAll() {
 	}
 }
 
+// binds records that a program which nothing else is said of is told, by an option or
+// a variable whose name says so, to listen for everyone. first is the first action
+// of the command.
+func (x *inv) binds(first int) {
+	if len(x.args) < 2 && len(x.env) == 0 || callsOut(x.name) || x.dry || len(x.f.m.res.Commands) > x.cmd+1 {
+		return // with more commands behind it, one of those is the server
+	}
+	acts := x.f.m.res.Actions
+	for i := min(first, len(acts)); i < len(acts); i++ {
+		if acts[i].Kind == NetListen {
+			return
+		}
+	}
+	yes := false
+	for i := 1; i < len(x.args) && !yes; i++ {
+		name, val, has := strings.Cut(x.args[i].s, "=")
+		if len(name) < 2 || name[0] != '-' {
+			continue
+		}
+		if !has && i+1 < len(x.args) {
+			val = x.args[i+1].text()
+		}
+		yes = bindOption(strings.ToLower(strings.TrimLeft(name, "-")), name[1] == '-') && allInterfaces(val)
+	}
+	for i := range x.env {
+		n := x.env[i].Name
+		for _, end := range [...]string{"HOST", "_BIND", "_ADDR", "_ADDRESS", "_URLS", "_LISTEN"} {
+			yes = yes || strings.HasSuffix(n, end) && allInterfaces(x.env[i].Value.Value)
+		}
+	}
+	if yes {
+		x.f.emit(Action{Kind: NetListen, Span: x.span, Command: x.cmd + 1})
+	}
+}
+
+// bindOption reports whether an option names what a server listens on.
+func bindOption(name string, long bool) bool {
+	if !long && len(name) == 1 {
+		return strings.Contains("abhil", name)
+	}
+	if strings.Contains(name, "allow") || strings.Contains(name, "trust") || strings.Contains(name, "add-host") || strings.Contains(name, "proxy") {
+		return false
+	}
+	for _, w := range [...]string{"host", "bind", "listen", "addr", "urls", "interface"} {
+		if strings.Contains(name, w) {
+			return true
+		}
+	}
+	return name == "ip" || name == "client" || strings.HasSuffix(name, "-ip") || strings.HasSuffix(name, ".ip")
+}
+
+// allInterfaces reports whether s is the address of all interfaces, perhaps in a URL.
+func allInterfaces(s string) bool {
+	if _, rest, ok := strings.Cut(s, "://"); ok {
+		s = rest
+	}
+	for _, a := range [...]string{"0.0.0.0", "[::]", "*"} {
+		if rest, ok := strings.CutPrefix(s, a); ok && (rest == "" && a != "*" || rest != "" && (rest[0] == ':' || rest[0] == ';')) {
+			return true
+		}
+	}
+	return false
+}
+
+// callsOut reports programs for which an address is a peer, a rule or plain text.
+func callsOut(name string) bool {
+	switch name {
+	case "curl", "wget", "http", "https", "xh", "nc", "ncat", "netcat", "socat", "telnet", "ping", "ssh", "scp", "rsync", "sftp", "nmap", "dig", "nslookup", "host",
+		"docker", "podman", "docker-compose", "kubectl", "helm", "terraform", "tofu", "aws", "gcloud", "az", "iptables", "ip6tables", "nft", "ufw", "ip", "route", "ss", "netstat", "lsof", "tcpdump",
+		"grep", "egrep", "rg", "ag", "echo", "printf", "sed", "awk", "jq", "yq", "cat", "git", "gh", "test", "[", "psql", "mysql", "mariadb", "redis-cli", "mongosh", "mongo",
+		"wait-on", "wait-for-it", "dockerize", "k6", "ab", "wrk", "hey", "vegeta", "locust", "find", "make", "export", "set", "env", "sudo", "timeout", "xargs", "sh", "bash", "zsh", "npm", "pnpm", "yarn", "npx", "bun":
+		return true
+	}
+	return false
+}
+
 // linkedTool gives the name of the system's program that a link made in the same
 // text stands for, or "".
 func (x *inv) linkedTool(v value) string {

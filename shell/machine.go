@@ -36,6 +36,7 @@ type machine struct {
 	moved      []moved         // files and folders moved in the text
 	built      map[string]bool // programs that a compiler made in the text from the project
 	fifoWaits  []int           // holes in Result.Undecided that are scripts from named pipes
+	binds      bool            // an address of all interfaces stands in the text
 	refs       bool            // some variables are other names of others
 	renamed    bool            // true, false or : may mean something else
 	win        bool            // paths are those of Windows
@@ -185,6 +186,7 @@ const maxRuns = 4096
 func (f *frame) mayRun(text string) bool {
 	m := f.m
 	m.runs++
+	m.binds = m.binds || strings.Contains(text, "0.0.0.0") || strings.Contains(text, "[::]") || strings.Contains(text, "*:")
 	bound := ""
 	switch {
 	case len(text) > m.lim.Bytes:

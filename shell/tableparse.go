@@ -45,7 +45,7 @@ var roleNames = map[string]bool{
 var tableKinds = map[Kind]bool{
 	PushForce: true, PushLease: true, Push: true, RefDelete: true, HistoryRewrite: true, WorkDiscard: true, HookBypass: true,
 	PkgPublish: true, DataDestroy: true, InfraDestroy: true, Deploy: true, ServiceStop: true, MachineStop: true, FirewallOpen: true,
-	Persist: true, Exhaust: true, AgentStart: true, SecretReveal: true, NetUpload: true, NetListen: true, NetConnect: true, NetFetch: true,
+	Persist: true, Exhaust: true, AgentStart: true, SecretReveal: true, NetUpload: true, NetListen: true, NetShell: true, NetConnect: true, NetFetch: true,
 	PrivElevate: true, ProcKill: true, FileWipe: true, EnvPrint: true,
 }
 
