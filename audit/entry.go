@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -143,6 +144,9 @@ func (e Entry) Fit() Entry {
 	}
 	for _, l := range e.lists() {
 		in := *l.codes
+		if len(in) <= MaxCodes && !slices.ContainsFunc(in, func(code string) bool { return code == "" || checkText(code, MaxCodeBytes) != nil }) {
+			continue
+		}
 		*l.codes = nil
 		for _, code := range in {
 			if code != "" && len(*l.codes) < MaxCodes {
@@ -202,12 +206,24 @@ func checkText(s string, limit int) error {
 	switch {
 	case len(s) > limit:
 		return fmt.Errorf("%d bytes, at most %d", len(s), limit)
+	case printable(s): // most are
+		return nil
 	case !utf8.ValidString(s):
 		return errors.New("not valid UTF-8")
 	case strings.ContainsFunc(s, isControl):
 		return errors.New("holds a control character")
 	}
 	return nil
+}
+
+// printable reports whether s has printable ASCII only.
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 func isControl(r rune) bool { return r < 0x20 || r >= 0x7f && r < 0xa0 }
