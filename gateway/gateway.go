@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -22,6 +23,7 @@ import (
 	"github.com/holdpoint/holdpoint/audit"
 	"github.com/holdpoint/holdpoint/backend"
 	"github.com/holdpoint/holdpoint/harness"
+	"github.com/holdpoint/holdpoint/hookwire"
 	"github.com/holdpoint/holdpoint/internal/atomicfile"
 	"github.com/holdpoint/holdpoint/internal/privdir"
 	"github.com/holdpoint/holdpoint/transport"
@@ -197,6 +199,13 @@ func (g *Gateway) listen(ctx context.Context) error {
 		g.metrics.refusedPeers.Inc()
 		g.log.LogAttrs(context.Background(), slog.LevelWarn, "connection of another user refused", slog.String("error", err.Error()))
 	}
+	warning, err := checkPeers(hookwire.KnowsPeers, g.opts.TCP != nil)
+	if err != nil {
+		return err
+	}
+	if warning != nil {
+		g.log.LogAttrs(ctx, slog.LevelWarn, "agents are not served", slog.String("problem", warning.Error()))
+	}
 	hook, err := listenUnix(ctx, g.opts.Socket)
 	if err != nil {
 		return err
@@ -299,7 +308,8 @@ func (g *Gateway) Run(ctx context.Context) error {
 	if g.opts.Daemon {
 		grp.Go(func() error { return newTidier().run(run) })
 	}
-	g.log.LogAttrs(ctx, slog.LevelInfo, "serving", slog.String("socket", g.opts.Socket), slog.String("digest", g.decider.Digest()))
+	g.log.LogAttrs(ctx, slog.LevelInfo, "serving", slog.String("socket", g.opts.Socket), slog.String("ahpSocket", g.opts.AHPSocket),
+		slog.String("policy", cmp.Or(g.opts.Policy.Dir, "the default pack")), slog.String("digest", g.decider.Digest()))
 	err := grp.Wait()
 	close(ended)
 	watch.Wait()

@@ -14,6 +14,21 @@ import (
 	"github.com/holdpoint/holdpoint/internal/privdir"
 )
 
+// errPeers is why the sockets of a gateway serve nobody on this system.
+var errPeers = errors.New("this system does not tell whose process connects to a socket, so that every connection to the hook and AHP sockets is refused, and hook clients decide alone by their failure policy")
+
+// checkPeers refuses to serve nobody: where peers are not known, only TCP is left. The
+// warning is for who serves that.
+func checkPeers(known, tcp bool) (warning, err error) {
+	switch {
+	case known:
+		return nil, nil
+	case tcp:
+		return errPeers, nil
+	}
+	return nil, fmt.Errorf("%w; AHP can be served on a TCP address (--listen)", errPeers)
+}
+
 // listenUnix listens on path, in a folder that only this user can enter. A
 // socket that a dead daemon left behind is replaced; any other file there is
 // an error. The caller holds the lock that goes with the socket, so that a live

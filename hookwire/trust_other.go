@@ -2,6 +2,11 @@
 
 package hookwire
 
+// KnowsPeers says that this system tells whose process is at the other end of a
+// socket. Without it nobody is trusted: clients decide alone, and a gateway can serve
+// TCP only.
+const KnowsPeers = false
+
 // CheckSocket trusts no socket on this system: it cannot tell whose it is.
 func CheckSocket(path string, uid int) error { return CheckDir(path, uid) }
 

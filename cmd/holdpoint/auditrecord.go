@@ -61,11 +61,15 @@ func (a *app) record(r *audit.Record, asJSON bool) error {
 func (a *app) recordLine(r *audit.Record) string {
 	outcome, st, took, why := describe(r)
 	who := cmp.Or(r.Agent, "-")
-	what := cmp.Or(r.Tool, string(r.Kind))
-	if r.Tool == "" && r.Event != "" {
-		what += " " + r.Event
+	what := r.Tool
+	switch {
+	case what != "":
+	case r.Event != "" && (r.Kind == audit.Settlement || r.Kind == gateway.KindAnswer):
+		what = r.Event // the outcome says that it is one
+	default:
+		what = strings.TrimSpace(string(r.Kind) + " " + r.Event)
 	}
-	line := fmt.Sprintf("%6d  %s  %-11s  %-16s  %s  %8s", r.ID, r.Time.Local().Format("2006-01-02 15:04:05.000"),
+	line := fmt.Sprintf("%6d  %s  %-11s  %-20s  %s  %8s", r.ID, r.Time.Local().Format("2006-01-02 15:04:05.000"),
 		printable(cut(who, 24)), printable(cut(what, 40)), a.paint(st, fmt.Sprintf("%-9s", printable(outcome))), took)
 	if why != "" {
 		line += "  " + printable(cut(why, 400))

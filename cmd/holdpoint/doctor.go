@@ -145,6 +145,10 @@ usage.`,
 // checkDaemon looks at the socket from its folder to the process behind it.
 func (d *doctor) checkDaemon(ctx context.Context) {
 	const startIt = "start it: holdpoint serve --policy-timeout 2s --failure-policy fail-closed"
+	if !hookwire.KnowsPeers {
+		d.add(checkFail, "system", "", platform+" does not tell whose process is behind a socket: hook clients decide alone, by their failure policy", "agents are guarded on Linux and macOS")
+		return
+	}
 	if len(d.socket) > hookwire.MaxSocketPathBytes {
 		d.add(checkFail, "socket", "", fmt.Sprintf("the path has %d bytes, and at most %d work everywhere", len(d.socket), hookwire.MaxSocketPathBytes), "name a shorter one with --socket, here and in the hooks")
 		return
