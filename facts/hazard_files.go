@@ -37,7 +37,7 @@ func (h *hazardFinder) write(a *shell.Action) {
 	switch {
 	case p.Place == shell.PlaceNull:
 		return
-	case h.guardFile(p), a.Detail == "git" && h.guardFolder(p):
+	case h.guardFile(p), h.guardFolder(p) && (a.Detail == "git" || h.copiesTree(a)):
 		h.add(GuardTamper, "a file of a guard is changed", a)
 		return
 	case p.Abs == "/proc/sysrq-trigger":
@@ -69,6 +69,19 @@ func (h *hazardFinder) write(a *shell.Action) {
 			h.add(FSWriteOutside, "a file outside of the workspace is written", a)
 		}
 	}
+}
+
+// copiesTree reports whether a write is a copy: what goes to a folder then is what it
+// holds, settings among it.
+func (h *hazardFinder) copiesTree(a *shell.Action) bool {
+	if h.r == nil || a.Command < 0 || a.Command >= len(h.r.Commands) {
+		return false
+	}
+	switch h.r.Commands[a.Command].Program {
+	case "cp", "gcp", "ditto", "mv", "gmv", "rsync", "robocopy", "xcopy", "copy-item", "move-item":
+		return true
+	}
+	return false
 }
 
 // arrives reports whether a write is the far end of an upload: that something lands

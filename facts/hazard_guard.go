@@ -43,6 +43,9 @@ func (h *hazardFinder) guardFile(p *shell.Path) bool {
 	if !strings.Contains(abs, "/.") && !strings.Contains(abs, "laude") {
 		return false // none of the folders
 	}
+	if p.Glob && guardPattern(abs) {
+		return true
+	}
 	for k, dir := range guardFolders {
 		i := strings.Index(abs, guardParts[k])
 		if i < 0 {
@@ -54,6 +57,23 @@ func (h *hazardFinder) guardFile(p *shell.Path) bool {
 		}
 		if guardName(rest, p.Glob) {
 			return true
+		}
+	}
+	return false
+}
+
+// guardPattern reports whether a pattern in a folder's name may stand for a guard's:
+// .cl*/settings.json.
+func guardPattern(abs string) bool {
+	parts := strings.Split(abs, "/")
+	for i, part := range parts[:len(parts)-1] {
+		if !strings.HasPrefix(part, ".") || !strings.ContainsAny(part, "*?[") {
+			continue
+		}
+		for _, dir := range guardFolders {
+			if ok, err := path.Match(part, dir); err == nil && ok && guardName(strings.Join(parts[i+1:], "/"), true) {
+				return true
+			}
 		}
 	}
 	return false

@@ -31,6 +31,10 @@ func (x *inv) awk() value {
 	} else {
 		out.src = base.src
 	}
+	if loop := strings.ReplaceAll(src, " ", ""); strings.Contains(src, "print") && !strings.Contains(src, "exit") && !strings.Contains(src, "break") &&
+		(strings.Contains(loop, "while(1)") || strings.Contains(loop, "for(;;)")) {
+		out.t |= tEndless
+	}
 	if x.in.has(tKillList) && strings.Contains(src, "kill") && strings.Contains(src, "system") {
 		f.emit(Action{Kind: ProcKill, Broad: true, Span: x.span, Command: x.cmd + 1})
 	}

@@ -191,6 +191,9 @@ func (x *inv) inline(prog string, code value) value {
 	if growsForEver(c.toks) {
 		f.emit(Action{Kind: Exhaust, Detail: "memory without bound", Span: x.span, Command: x.cmd + 1})
 	}
+	if printsForEver(c.toks) {
+		out.t |= tEndless
+	}
 	if c.forked && c.looped {
 		f.emit(Action{Kind: Exhaust, Detail: "processes without bound", Span: x.span, Command: x.cmd + 1})
 	}

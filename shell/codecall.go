@@ -41,6 +41,7 @@ func (c *coder) call(v cval, recv *cval, args []cval) cval {
 	if !m.step(c.x.span) {
 		return noVal
 	}
+	c.allocates(v.name, args)
 	if rule, ok := callRules()[c.lang+" "+strings.TrimPrefix(v.name, "promises.")]; ok {
 		return c.effect(rule, v, recv, args)
 	}

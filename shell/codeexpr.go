@@ -136,6 +136,12 @@ func (c *coder) expr(min int) cval {
 					r.v.vars = left.v.vars
 				}
 				left = r
+			} else if n, ok := c.number(left); ok && t.s == "<<" {
+				if by, ok := c.number(r); ok && by >= 0 && by < 63 {
+					left = cval{v: lit(strconv.FormatFloat(n*float64(uint64(1)<<uint(by)), 'f', -1, 64)), isNum: true, ok: true}
+				} else {
+					left = noVal
+				}
 			} else if t.s == "<<" && left.ok {
 				left = c.concat(left, r)
 			}
@@ -202,6 +208,26 @@ func (c *coder) huge(a, b cval) {
 		if n, ok := c.number(p[1]); ok && n >= 4e9 && !p[0].isNum {
 			c.emit(Action{Kind: Exhaust, Detail: "memory without bound"})
 		}
+	}
+}
+
+// allocates notices a call that takes gigabytes of memory at once.
+func (c *coder) allocates(name string, args []cval) {
+	if len(args) == 0 {
+		return
+	}
+	switch name[strings.LastIndexByte(name, '.')+1:] {
+	case "bytearray", "bytes", "alloc", "allocUnsafe", "Array", "repeat":
+	case "range", "xrange":
+		// It takes no room by itself; a list of it does.
+		if !c.mentions("list") && !c.mentions("sorted") {
+			return
+		}
+	default:
+		return
+	}
+	if n, ok := c.number(args[len(args)-1]); ok && n >= 4e9 {
+		c.emit(Action{Kind: Exhaust, Detail: "memory without bound"})
 	}
 }
 

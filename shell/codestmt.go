@@ -7,7 +7,19 @@ import (
 // growsForEver reports a loop that always goes on, only to make something larger:
 // nothing in the program leaves it or waits.
 func growsForEver(toks []token) bool {
-	endless, grows := false, false
+	endless, grows, _ := endlessLoop(toks)
+	return endless && grows
+}
+
+// printsForEver reports whether it prints without an end.
+func printsForEver(toks []token) bool {
+	endless, _, prints := endlessLoop(toks)
+	return endless && prints
+}
+
+// endlessLoop reports whether a program has a loop that nothing ends or slows, and
+// whether it has what makes data grow and what prints.
+func endlessLoop(toks []token) (endless, grows, prints bool) {
 	for i, t := range toks {
 		if t.kind != tokIdent {
 			grows = grows || t.kind == tokOp && (t.s == "+=" || t.s == "<<" || t.s == "*=")
@@ -28,13 +40,15 @@ func growsForEver(toks []token) bool {
 		case "for":
 			// for (;;)
 			endless = endless || i+3 < len(toks) && toks[i+1].s == "(" && toks[i+2].s == ";" && toks[i+3].s == ";"
+		case "print", "puts", "console.log", "log", "say", "echo", "printf", "write":
+			prints = true
 		case "append", "push", "extend", "concat", "unshift", "alloc", "bytearray", "malloc":
 			grows = true
 		case "break", "return", "exit", "quit", "sleep", "input", "raw_input", "gets", "recv", "read", "readline", "readlines", "accept", "wait", "await", "poll", "select", "get", "next", "last", "die", "raise", "throw", "process", "yield":
-			return false
+			return false, false, false
 		}
 	}
-	return endless && grows
+	return endless, grows, prints
 }
 
 // evalsReply reports whether what a request answers is handed to eval by name:

@@ -160,7 +160,10 @@ func (x *inv) docker() value {
 		if p.given("-q", "--format") && !p.given("--filter") {
 			out.t |= tAll
 		}
+	case "stop", "container stop", "pause", "container pause":
+		x.stopsGate(pos)
 	case "rm", "rmi", "container rm", "image rm", "kill", "container kill":
+		x.stopsGate(pos)
 		if sub == "kill" || sub == "container kill" {
 			break
 		}
@@ -191,6 +194,15 @@ func (x *inv) docker() value {
 		return x.inContainer(pos[0].s, args, g)
 	}
 	return out
+}
+
+// stopsGate notes a container that has the gate's name.
+func (x *inv) stopsGate(names []value) {
+	for _, v := range names {
+		if strings.HasPrefix(v.s, "holdpoint") {
+			x.f.emit(Action{Kind: ServiceStop, Name: plain(v.s), Span: v.span, Command: x.cmd + 1})
+		}
+	}
 }
 
 func mountOf(flag, s string) (src, dst string) {

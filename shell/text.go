@@ -304,6 +304,9 @@ func (x *inv) emulate(base value, out *value) (string, bool) {
 		}
 		return "", false
 	case "seq":
+		if n := len(p.pos); n > 0 && (p.pos[n-1].s == "inf" || p.pos[n-1].s == "infinity") {
+			out.t |= tEndless
+		}
 		return "", false
 	case "nl":
 		return "", false
