@@ -7,53 +7,52 @@ import (
 
 // credential reports a literal credential, which no registration may hold
 // (V-REG-3), without quoting it.
-func (w *walker) credential(off int) {
-	w.fail(stageBody, ahp.FailMalformed, ahp.CodeInvalidParams, off, "a literal credential", "a reference: authentication.tokenEnv names a variable")
+func (d *decoder) credential(off int) {
+	d.Fail(walk.StageBody, ahp.FailMalformed, ahp.CodeInvalidParams, off, "a literal credential", "a reference: authentication.tokenEnv names a variable")
 }
 
 // unread passes a member that nothing reads, with a warning; with hunt it looks
 // for credentials in it.
-func (w *walker) unread(dst *ahp.Members, known string, hunt bool) {
-	s := w.path[len(w.path)-1]
-	w.warn(s.nameStart, "a member that nothing reads", known)
+func (d *decoder) unread(dst *ahp.Members, known string, hunt bool) {
+	d.Warn(d.NameVal().Start, "a member that nothing reads", known)
 	if hunt {
-		w.hunt(dst)
+		d.hunt(dst)
 		return
 	}
-	w.keep(dst, w.skip())
+	d.Keep(dst, d.Skip())
 }
 
 // hunt keeps the current member, and reports each string in it whose name says
 // that it is a credential (V-REG-3).
-func (w *walker) hunt(dst *ahp.Members) {
-	secret := walk.SecretName(w.name())
-	if k := w.kind(); k != '{' && k != '[' {
-		v := w.skip()
-		if secret && v.kind == '"' && v.end-v.start > 2 {
-			w.credential(v.start)
+func (d *decoder) hunt(dst *ahp.Members) {
+	secret := walk.SecretName(d.Name())
+	if k := d.Kind(); k != '{' && k != '[' {
+		v := d.Skip()
+		if secret && v.Kind == '"' && !v.Empty() {
+			d.credential(v.Start)
 		}
-		w.keep(dst, v)
+		d.Keep(dst, v)
 		return
 	}
-	v := val{kind: w.kind(), start: w.pos}
-	w.huntIn(secret)
-	v.end = w.pos
-	w.keep(dst, v)
+	v := d.Here()
+	d.huntIn(secret)
+	v.End = d.Pos()
+	d.Keep(dst, v)
 }
 
-func (w *walker) huntIn(secret bool) {
-	object := w.kind() == '{'
-	w.open()
-	for w.more() {
+func (d *decoder) huntIn(secret bool) {
+	object := d.Kind() == '{'
+	d.Open()
+	for d.More() {
 		if object {
-			secret = walk.SecretName(w.name())
+			secret = walk.SecretName(d.Name())
 		}
-		switch w.kind() {
+		switch d.Kind() {
 		case '{', '[':
-			w.huntIn(secret)
+			d.huntIn(secret)
 		default:
-			if v := w.skip(); secret && v.kind == '"' && v.end-v.start > 2 {
-				w.credential(v.start)
+			if v := d.Skip(); secret && v.Kind == '"' && !v.Empty() {
+				d.credential(v.Start)
 			}
 		}
 	}

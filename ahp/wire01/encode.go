@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/internal/walk"
 )
 
 // AppendIntercept appends a hooks/intercept request for the event to dst: one
@@ -50,7 +51,7 @@ func AppendIntercept(dst []byte, ev *ahp.Event, caps ahp.Capabilities, exts ahp.
 		e.extensions(exts)
 	}
 	e.text("}}")
-	return e.checked(ahp.FailEvent, func(w *walker) { w.request(new(Message), new(ahp.Event), new(ahp.Tool)) })
+	return e.checked(ahp.FailEvent, func(d *decoder) { d.request(new(Message), new(ahp.Event), new(ahp.Tool)) })
 }
 
 // AppendObserve appends a hooks/observe notification for the event to dst: one
@@ -66,7 +67,7 @@ func AppendObserve(dst []byte, ev *ahp.Event) ([]byte, error) {
 	e.text(`{"jsonrpc":"2.0","method":"hooks/observe","params":{"protocolVersion":"0.1","event":`)
 	e.event(ev)
 	e.text("}}")
-	return e.checked(ahp.FailEvent, func(w *walker) { w.request(new(Message), new(ahp.Event), new(ahp.Tool)) })
+	return e.checked(ahp.FailEvent, func(d *decoder) { d.request(new(Message), new(ahp.Event), new(ahp.Tool)) })
 }
 
 // AppendEvent appends the event alone to dst, as one line. The event may be of
@@ -78,7 +79,7 @@ func AppendEvent(dst []byte, ev *ahp.Event) ([]byte, error) {
 		return e.refuse(ahp.FailEvent, "", "no event", "an event")
 	}
 	e.event(ev)
-	return e.checked(ahp.FailEvent, func(w *walker) { w.event(new(ahp.Event), new(ahp.Tool), anyEvent) })
+	return e.checked(ahp.FailEvent, func(d *decoder) { d.event(new(ahp.Event), new(ahp.Tool), anyEvent) })
 }
 
 // AppendResult appends a successful answer to the request with this id to dst:
@@ -113,7 +114,7 @@ func AppendResult(dst []byte, id ahp.Raw, effects []ahp.Effect, exts ahp.Members
 		e.extensions(exts)
 	}
 	e.text("}}")
-	return e.checked("", func(w *walker) { w.response(new(Message), nil, ahp.DenyOnly()) })
+	return e.checked("", func(d *decoder) { d.response(new(Message), nil, ahp.DenyOnly()) })
 }
 
 // AppendError appends an error answer to dst: one line, without its line feed. A
@@ -134,7 +135,7 @@ func AppendError(dst []byte, id ahp.Raw, code ahp.ErrorCode, message string, dat
 		e.raw(data)
 	}
 	e.text("}}")
-	return e.checked("", func(w *walker) { w.response(new(Message), nil, ahp.DenyOnly()) })
+	return e.checked("", func(d *decoder) { d.response(new(Message), nil, ahp.DenyOnly()) })
 }
 
 // encoder writes one message behind what dst holds. What it writes is checked as
@@ -176,57 +177,69 @@ func (e *encoder) refuse(c ahp.FailureClass, pointer, found, expected string) ([
 	return e.b[:e.start], &Error{Class: c, Code: ahp.CodeInternal, Pointer: pointer, Found: found, Expected: expected}
 }
 
-func (e *encoder) checked(c ahp.FailureClass, check func(*walker)) ([]byte, error) {
-	w := newWalker(e.b[e.start:], Limits{}.complete())
-	defer w.free()
+func (e *encoder) checked(c ahp.FailureClass, check func(*decoder)) ([]byte, error) {
+	d := newDecoder(e.b[e.start:], Limits{}.complete())
+	defer d.free()
+	d.Build = false
 	if e.utf8 {
-		w.add(problem{stage: stageParse, class: ahp.FailMalformed, code: ahp.CodeParse, found: "a string that is not UTF-8", expected: "UTF-8"})
+		d.Add(walk.Problem{Stage: walk.StageParse, Class: ahp.FailMalformed, Code: ahp.CodeParse, Found: "a string that is not UTF-8", Expected: "UTF-8"})
 	} else if e.draft != "" {
-		w.add(problem{stage: stageBody, class: ahp.FailMalformed, code: ahp.CodeInvalidParams, pointer: e.draftAt, found: e.draft + ", a member of revision draft", expected: "none: revision 0.1 cannot say it"})
+		d.Add(walk.Problem{Stage: walk.StageBody, Class: ahp.FailMalformed, Code: ahp.CodeInvalidParams, Pointer: e.draftAt, Found: e.draft + ", a member of revision draft", Expected: "none: revision 0.1 cannot say it"})
 	} else if e.outcome {
-		w.add(problem{stage: stageBody, class: ahp.FailMalformed, code: ahp.CodeInvalidParams, pointer: e.at + "/outcome", found: "an outcome", expected: "none: only session.end has one"})
-	} else if w.reread(check) {
-		w.path = w.path[:0]
+		d.Add(walk.Problem{Stage: walk.StageBody, Class: ahp.FailMalformed, Code: ahp.CodeInvalidParams, Pointer: e.at + "/outcome", Found: "an outcome", Expected: "none: only session.end has one"})
+	} else if d.Start() {
+		check(d)
+		d.End()
 		for _, s := range e.raws {
-			if len(w.probs) > 0 {
+			if len(d.Problems()) > 0 {
 				break
 			}
-			w.pos = s.start - e.start
-			w.space()
-			if w.pos < len(w.b) {
-				w.skip()
-				w.space()
-			}
-			if w.pos != s.end-e.start {
-				w.add(problem{stage: stageParse, class: ahp.FailMalformed, code: ahp.CodeParse, off: s.start - e.start, found: "a raw value that is not one JSON value", expected: "one JSON value"})
+			if !oneValue(e.b[s.start:s.end]) {
+				d.Add(walk.Problem{Stage: walk.StageParse, Class: ahp.FailMalformed, Code: ahp.CodeParse, Off: s.start - e.start, Found: "a raw value that is not one JSON value", Expected: "one JSON value"})
 			}
 		}
 	}
-	if len(w.probs) == 0 {
+	if len(d.Problems()) == 0 {
 		return e.b, nil
 	}
-	p := w.probs[0]
-	if c == "" {
-		c = p.class
+	err := newError(&d.Problems()[0])
+	if c != "" {
+		err.Class = c
 	}
-	return e.b[:e.start], &Error{Class: c, Code: p.code, Pointer: p.pointer, Offset: p.off, Found: p.found, Expected: p.expected}
+	return e.b[:e.start], err
 }
 
-// reread checks a text that was just written, and reports whether it is JSON.
-func (w *walker) reread(check func(*walker)) bool {
-	if w.onepass() {
-		check(w)
-		if w.whole() {
-			w.unchecked = false
-			return true
+// oneValue reports whether raw is one value: a piece of a text that is JSON, in which
+// it begins where a value does.
+func oneValue(raw []byte) bool {
+	some, depth := false, 0
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '"':
+			for i++; i < len(raw) && raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
+				}
+			}
+			if i >= len(raw) {
+				return false
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth < 0 {
+				return false
+			}
+		case ',', ':':
+			if depth == 0 {
+				return false
+			}
 		}
+		some = true
 	}
-	if !w.valid() {
-		return false
-	}
-	w.start()
-	check(w)
-	return true
+	return some && depth == 0
 }
 
 func (e *encoder) text(s string) { e.b = append(e.b, s...) }

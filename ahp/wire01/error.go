@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/internal/walk"
 )
 
 // An Error says why a message was refused. It holds no value of the message, and
@@ -45,6 +46,10 @@ func (e *Error) Error() string {
 // Failure returns the error as the harness records it.
 func (e *Error) Failure() *ahp.Failure {
 	return &ahp.Failure{Class: e.Class, Pointer: e.Pointer, Err: e}
+}
+
+func newError(p *walk.Problem) *Error {
+	return &Error{Class: p.Class, Code: p.Code, Pointer: p.Pointer, Offset: p.Off, Found: p.Found, Expected: p.Expected}
 }
 
 // Severity grades a [Problem].

@@ -18,10 +18,10 @@ const (
 )
 
 // event reads the event at the current position into ev (AHP 0.1 section 3).
-func (w *walker) event(ev *ahp.Event, tool *ahp.Tool, allowed eventTypes) {
-	start := w.here()
-	if start.kind != '{' {
-		w.bad(w.skip(), "an object that describes the event")
+func (d *decoder) event(ev *ahp.Event, tool *ahp.Tool, allowed eventTypes) {
+	start := d.Here()
+	if start.Kind != '{' {
+		d.bad(d.Skip(), "an object that describes the event")
 		return
 	}
 	var (
@@ -29,92 +29,92 @@ func (w *walker) event(ev *ahp.Event, tool *ahp.Tool, allowed eventTypes) {
 		typeKnown                             bool
 		toolOff                               int
 		seen                                  toolSeen
-		outcome                               val
+		outcome                               walk.Val
 		outcomeAt                             int // its place among the unknown members
 	)
-	w.open()
-	for w.more() {
-		switch string(w.name()) {
+	d.Open()
+	for d.More() {
+		switch string(d.Name()) {
 		case "id":
 			id = true
-			w.eventID = w.field(&ev.ID, "id", true, &ev.Unknown)
+			d.eventID = d.field(&ev.ID, "id", true, &ev.Unknown)
 		case "source":
 			source = true
-			v := w.skip()
+			v := d.Skip()
 			switch {
-			case v.kind != '"' || !uri.Valid(w.content(v)):
-				w.bad(v, "a URI with a scheme")
+			case v.Kind != '"' || !uri.Valid(d.Content(v)):
+				d.bad(v, "a URI with a scheme")
 			default:
-				ev.Source = w.str(v)
-				w.spelling(&ev.Unknown, "source", v, false)
+				ev.Source = d.Str(v)
+				d.spelling(&ev.Unknown, "source", v, false)
 			}
 		case "type":
 			typ = true
-			v := w.skip()
-			if v.kind != '"' {
-				w.bad(v, "a string that names an event type")
+			v := d.Skip()
+			if v.Kind != '"' {
+				d.bad(v, "a string that names an event type")
 				break
 			}
-			ev.Type = knownEvent(w.content(v))
+			ev.Type = knownEvent(d.Content(v))
 			typeKnown = ev.Type != ""
 			if !typeKnown || allowed == onlyToolBefore && ev.Type != ahp.ToolBefore {
-				w.unsupportedEvent(v, allowed)
+				d.unsupportedEvent(v, allowed)
 			}
-			w.spelling(&ev.Unknown, "type", v, false)
+			d.spelling(&ev.Unknown, "type", v, false)
 		case "time":
 			tm = true
-			v := w.skip()
+			v := d.Skip()
 			switch {
-			case v.kind != '"' || !walk.DateTime(w.content(v)):
-				w.bad(v, "an RFC 3339 date-time")
+			case v.Kind != '"' || !walk.DateTime(d.Content(v)):
+				d.bad(v, "an RFC 3339 date-time")
 			default:
-				ev.Time = w.str(v)
-				w.spelling(&ev.Unknown, "time", v, false)
+				ev.Time = d.Str(v)
+				d.spelling(&ev.Unknown, "time", v, false)
 			}
 		case "session":
 			session = true
-			w.session(&ev.Session)
+			d.session(&ev.Session)
 		case "tool":
-			hasTool, toolOff = true, w.pos
-			if w.build {
+			hasTool, toolOff = true, d.Pos()
+			if d.Build {
 				ev.Tool = tool
 			}
-			seen = w.tool(tool)
+			seen = d.tool(tool)
 		case "outcome":
 			// What it means depends on the type, which may follow.
-			outcome, outcomeAt = w.skip(), len(ev.Unknown)
+			outcome, outcomeAt = d.Skip(), len(ev.Unknown)
 		case "native":
-			w.native(ev)
+			d.native(ev)
 		case "extensions":
-			w.extensions(&ev.Extensions, &ev.HasExtensions)
+			d.extensions(&ev.Extensions, &ev.HasExtensions)
 		default:
-			w.keep(&ev.Unknown, w.skip())
+			d.Keep(&ev.Unknown, d.Skip())
 		}
 	}
-	if w.dead {
+	if d.Dead() {
 		return
 	}
 	if !id {
-		w.missing(stageBody, start.start, "id", "a string that is not empty")
+		d.missing(walk.StageBody, start.Start, "id", "a string that is not empty")
 	}
 	if !source {
-		w.missing(stageBody, start.start, "source", "a URI with a scheme")
+		d.missing(walk.StageBody, start.Start, "source", "a URI with a scheme")
 	}
 	if !typ {
-		w.missing(stageBody, start.start, "type", "an event type")
+		d.missing(walk.StageBody, start.Start, "type", "an event type")
 	}
 	if !tm {
-		w.missing(stageBody, start.start, "time", "an RFC 3339 date-time")
+		d.missing(walk.StageBody, start.Start, "time", "an RFC 3339 date-time")
 	}
 	if !session {
-		w.missing(stageBody, start.start, "session", "an object")
+		d.missing(walk.StageBody, start.Start, "session", "an object")
 	}
 	if !typeKnown {
 		return // nobody knows what belongs to it
 	}
-	w.toolRules(ev.Type, start.start, hasTool, toolOff, seen)
-	if outcome.kind != 0 {
-		w.outcome(ev, outcome, outcomeAt)
+	d.toolRules(ev.Type, start.Start, hasTool, toolOff, seen)
+	if outcome.Kind != 0 {
+		d.outcome(ev, outcome, outcomeAt)
 	}
 }
 
@@ -124,378 +124,377 @@ type toolSeen struct {
 	off, output, err int
 }
 
-func (w *walker) toolRules(t ahp.EventType, off int, hasTool bool, toolOff int, seen toolSeen) {
+func (d *decoder) toolRules(t ahp.EventType, off int, hasTool bool, toolOff int, seen toolSeen) {
 	switch {
 	case t.HasTool() && !hasTool:
-		w.missing(stageBody, off, "tool", "an object: "+string(t)+" is about a tool call")
+		d.missing(walk.StageBody, off, "tool", "an object: "+string(t)+" is about a tool call")
 	case !t.HasTool() && hasTool:
-		w.extra(toolOff, "tool", "a member", "nothing: "+string(t)+" is about no tool call")
+		d.extra(toolOff, "tool", "a member", "nothing: "+string(t)+" is about no tool call")
 	}
 	if !t.HasTool() || seen.off == 0 {
 		return
 	}
 	if seen.output > 0 && t != ahp.ToolAfter {
-		w.extra(seen.output, "tool/output", "a member", "nothing: only tool.after has an output")
+		d.extra(seen.output, "tool/output", "a member", "nothing: only tool.after has an output")
 	}
 	switch {
 	case seen.err > 0 && t != ahp.ToolError:
-		w.extra(seen.err, "tool/error", "a member", "nothing: only tool.error has an error")
+		d.extra(seen.err, "tool/error", "a member", "nothing: only tool.error has an error")
 	case seen.err == 0 && t == ahp.ToolError:
-		w.missing(stageBody, seen.off, "tool/error", "an object that describes the error")
+		d.missing(walk.StageBody, seen.off, "tool/error", "an object that describes the error")
 	}
 }
 
-func (w *walker) outcome(ev *ahp.Event, v val, at int) {
+func (d *decoder) outcome(ev *ahp.Event, v walk.Val, at int) {
 	switch ev.Type {
 	case ahp.SessionEnd:
-		if v.kind == '"' {
-			ev.Outcome = knownOutcome(w.content(v))
+		if v.Kind == '"' {
+			ev.Outcome = knownOutcome(d.Content(v))
 		}
 		if ev.Outcome == "" {
-			w.extra(v.start, "outcome", w.describe(v), "completed, cancelled, error or unknown")
+			d.extra(v.Start, "outcome", walk.Describe(v), "completed, cancelled, error or unknown")
 			return
 		}
-		w.spelling(&ev.Unknown, "outcome", v, false)
+		d.spelling(&ev.Unknown, "outcome", v, false)
 	case ahp.SessionStart:
-		w.extra(v.start, "outcome", w.describe(v), "nothing: only session.end has an outcome")
+		d.extra(v.Start, "outcome", walk.Describe(v), "nothing: only session.end has an outcome")
 	default: // on a tool event it is a member like any that the protocol does not define
-		if w.build {
-			ev.Unknown = slices.Insert(ev.Unknown, at, ahp.Member{Name: "outcome", Value: w.raw(v)})
+		if d.Build {
+			ev.Unknown = slices.Insert(ev.Unknown, at, ahp.Member{Name: "outcome", Value: d.Raw(v)})
 		}
 	}
 }
 
-func (w *walker) unsupportedEvent(v val, allowed eventTypes) {
+func (d *decoder) unsupportedEvent(v walk.Val, allowed eventTypes) {
 	expected := "an event type of revision 0.1"
 	if allowed == onlyToolBefore {
 		expected = "tool.before"
 	}
-	w.fail(stageType, ahp.FailUnsupported, ahp.CodeUnsupportedEvent, v.start, "another event type", expected)
+	d.Fail(walk.StageType, ahp.FailUnsupported, ahp.CodeUnsupportedEvent, v.Start, "another event type", expected)
 }
 
 // field reads a string. With required it may not be empty.
-func (w *walker) field(dst *string, name string, required bool, unknown *ahp.Members) val {
-	v := w.skip()
+func (d *decoder) field(dst *string, name string, required bool, unknown *ahp.Members) walk.Val {
+	v := d.Skip()
 	switch {
-	case v.kind != '"' && required:
-		w.bad(v, "a string that is not empty")
-	case v.kind != '"':
-		w.bad(v, "a string")
-	case required && v.end-v.start == 2:
-		w.bad(v, "a string that is not empty")
+	case v.Kind != '"' && required:
+		d.bad(v, "a string that is not empty")
+	case v.Kind != '"':
+		d.bad(v, "a string")
+	case required && v.Empty():
+		d.bad(v, "a string that is not empty")
 	default:
-		*dst = w.str(v)
-		w.spelling(unknown, name, v, !required)
+		*dst = d.Str(v)
+		d.spelling(unknown, name, v, !required)
 	}
 	return v
 }
 
 // spelling keeps the text of a known string that the model cannot reproduce (see
 // the package comment).
-func (w *walker) spelling(unknown *ahp.Members, name string, v val, optional bool) {
-	if !w.build || w.dead {
+func (d *decoder) spelling(unknown *ahp.Members, name string, v walk.Val, optional bool) {
+	if !d.Build || d.Dead() {
 		return
 	}
-	if optional && v.end-v.start == 2 || !w.plain(v) {
-		*unknown = append(*unknown, ahp.Member{Name: name, Value: w.raw(v)})
+	if optional && v.Empty() || !d.plain(v) {
+		*unknown = append(*unknown, ahp.Member{Name: name, Value: d.Raw(v)})
 	}
 }
 
-func (w *walker) session(s *ahp.Session) {
-	start := w.here()
-	if start.kind != '{' {
-		w.bad(w.skip(), "an object")
+func (d *decoder) session(s *ahp.Session) {
+	start := d.Here()
+	if start.Kind != '{' {
+		d.bad(d.Skip(), "an object")
 		return
 	}
 	id := false
-	w.open()
-	for w.more() {
-		switch string(w.name()) {
+	d.Open()
+	for d.More() {
+		switch string(d.Name()) {
 		case "id":
 			id = true
-			w.field(&s.ID, "id", true, &s.Unknown)
+			d.field(&s.ID, "id", true, &s.Unknown)
 		case "cwd":
-			w.field(&s.CWD, "cwd", false, &s.Unknown)
+			d.field(&s.CWD, "cwd", false, &s.Unknown)
 		case "workspaceRoots":
-			w.roots(s)
+			d.roots(s)
 		case "model":
-			w.field(&s.Model, "model", false, &s.Unknown)
+			d.field(&s.Model, "model", false, &s.Unknown)
 		case "agent":
-			w.agent(s)
+			d.agent(s)
 		default:
-			w.keep(&s.Unknown, w.skip())
+			d.Keep(&s.Unknown, d.Skip())
 		}
 	}
 	if !id {
-		w.missing(stageBody, start.start, "id", "a string that is not empty")
+		d.missing(walk.StageBody, start.Start, "id", "a string that is not empty")
 	}
 }
 
-func (w *walker) roots(s *ahp.Session) {
-	start := w.here()
-	if start.kind != '[' {
-		w.bad(w.skip(), "an array of strings")
+func (d *decoder) roots(s *ahp.Session) {
+	start := d.Here()
+	if start.Kind != '[' {
+		d.bad(d.Skip(), "an array of strings")
 		return
 	}
 	plain := true
-	if w.build {
-		s.WorkspaceRoots = w.spared().roots[:0]
+	if d.Build {
+		s.WorkspaceRoots = d.spared().roots[:0]
 	}
-	w.open()
-	for w.more() {
-		v := w.skip()
-		if v.kind != '"' {
-			w.bad(v, "a string")
+	d.Open()
+	for d.More() {
+		v := d.Skip()
+		if v.Kind != '"' {
+			d.bad(v, "a string")
 			continue
 		}
-		if w.build {
-			s.WorkspaceRoots = append(s.WorkspaceRoots, w.str(v))
-			plain = plain && w.plain(v)
+		if d.Build {
+			s.WorkspaceRoots = append(s.WorkspaceRoots, d.Str(v))
+			plain = plain && d.plain(v)
 		}
 	}
-	if !plain && !w.dead {
-		s.Unknown = append(s.Unknown, ahp.Member{Name: "workspaceRoots", Value: w.raw(val{kind: '[', start: start.start, end: w.pos})})
+	if !plain && !d.Dead() {
+		s.Unknown = append(s.Unknown, ahp.Member{Name: "workspaceRoots", Value: d.Raw(walk.Val{Kind: '[', Start: start.Start, End: d.Pos()})})
 	}
 }
 
-func (w *walker) agent(s *ahp.Session) {
-	start := w.here()
-	if start.kind != '{' {
-		w.bad(w.skip(), "an object")
+func (d *decoder) agent(s *ahp.Session) {
+	start := d.Here()
+	if start.Kind != '{' {
+		d.bad(d.Skip(), "an object")
 		return
 	}
-	a := &w.spared().agent
+	a := &d.spared().agent
 	id := false
-	w.open()
-	for w.more() {
-		switch string(w.name()) {
+	d.Open()
+	for d.More() {
+		switch string(d.Name()) {
 		case "id":
 			id = true
-			w.field(&a.ID, "id", true, &a.Unknown)
+			d.field(&a.ID, "id", true, &a.Unknown)
 		case "type":
-			w.field(&a.Type, "type", false, &a.Unknown)
+			d.field(&a.Type, "type", false, &a.Unknown)
 		default:
-			w.keep(&a.Unknown, w.skip())
+			d.Keep(&a.Unknown, d.Skip())
 		}
 	}
 	if !id {
-		w.missing(stageBody, start.start, "id", "a string that is not empty")
+		d.missing(walk.StageBody, start.Start, "id", "a string that is not empty")
 	}
 	s.Agent = a
 }
 
-func (w *walker) tool(t *ahp.Tool) (seen toolSeen) {
-	start := w.here()
-	if start.kind != '{' {
-		w.bad(w.skip(), "an object that describes the tool call")
+func (d *decoder) tool(t *ahp.Tool) (seen toolSeen) {
+	start := d.Here()
+	if start.Kind != '{' {
+		d.bad(d.Skip(), "an object that describes the tool call")
 		return seen
 	}
-	seen.off = start.start
+	seen.off = start.Start
 	var callID, name, kind, input bool
-	w.open()
-	for w.more() {
-		switch string(w.name()) {
+	d.Open()
+	for d.More() {
+		switch string(d.Name()) {
 		case "callId":
 			callID = true
-			w.field(&t.CallID, "callId", true, &t.Unknown)
+			d.field(&t.CallID, "callId", true, &t.Unknown)
 		case "name":
 			name = true
-			w.field(&t.Name, "name", true, &t.Unknown)
+			d.field(&t.Name, "name", true, &t.Unknown)
 		case "kind":
 			kind = true
-			v := w.skip()
-			if v.kind == '"' {
-				t.Kind = knownKind(w.content(v))
+			v := d.Skip()
+			if v.Kind == '"' {
+				t.Kind = knownKind(d.Content(v))
 			}
 			if t.Kind == "" {
-				w.bad(v, "a tool kind of revision 0.1")
+				d.bad(v, "a tool kind of revision 0.1")
 				break
 			}
-			w.spelling(&t.Unknown, "kind", v, false)
+			d.spelling(&t.Unknown, "kind", v, false)
 		case "input":
 			input = true
-			t.Input = w.object("an object: the parsed input of the tool")
+			t.Input = d.object("an object: the parsed input of the tool")
 		case "output":
-			seen.output = w.pos
-			t.Output = w.raw(w.skip())
+			seen.output = d.Pos()
+			t.Output = d.Raw(d.Skip())
 		case "error":
-			seen.err = w.pos
-			w.toolError(t)
+			seen.err = d.Pos()
+			d.toolError(t)
 		case "mcp":
-			t.MCP = w.object("an object")
+			t.MCP = d.object("an object")
 		default:
-			w.keep(&t.Unknown, w.skip())
+			d.Keep(&t.Unknown, d.Skip())
 		}
 	}
 	if !callID {
-		w.missing(stageBody, start.start, "callId", "a string that is not empty")
+		d.missing(walk.StageBody, start.Start, "callId", "a string that is not empty")
 	}
 	if !name {
-		w.missing(stageBody, start.start, "name", "a string that is not empty")
+		d.missing(walk.StageBody, start.Start, "name", "a string that is not empty")
 	}
 	if !kind {
-		w.missing(stageBody, start.start, "kind", "a tool kind of revision 0.1")
+		d.missing(walk.StageBody, start.Start, "kind", "a tool kind of revision 0.1")
 	}
 	if !input {
-		w.missing(stageBody, start.start, "input", "an object: the parsed input of the tool")
+		d.missing(walk.StageBody, start.Start, "input", "an object: the parsed input of the tool")
 	}
 	return seen
 }
 
 // object passes a value that must be an object and is kept as it is.
-func (w *walker) object(expected string) ahp.Raw {
-	v := w.skip()
-	if v.kind != '{' {
-		w.bad(v, expected)
+func (d *decoder) object(expected string) ahp.Raw {
+	v := d.Skip()
+	if v.Kind != '{' {
+		d.bad(v, expected)
 		return nil
 	}
-	return w.raw(v)
+	return d.Raw(v)
 }
 
 // toolError checks the error of a tool.error event: an object with a message of
 // any type (V-AMB-7).
-func (w *walker) toolError(t *ahp.Tool) {
-	start := w.here()
-	if start.kind != '{' {
-		v := w.skip()
-		w.bad(v, "an object that describes the error")
+func (d *decoder) toolError(t *ahp.Tool) {
+	start := d.Here()
+	if start.Kind != '{' {
+		v := d.Skip()
+		d.bad(v, "an object that describes the error")
 		return
 	}
 	message := false
-	w.open()
-	for w.more() {
-		if string(w.name()) == "message" {
+	d.Open()
+	for d.More() {
+		if string(d.Name()) == "message" {
 			message = true
 		}
-		w.skip()
+		d.Skip()
 	}
-	if w.dead {
+	if d.Dead() {
 		return
 	}
 	if !message {
-		w.missing(stageBody, start.start, "message", "what went wrong")
+		d.missing(walk.StageBody, start.Start, "message", "what went wrong")
 	}
-	t.Error = w.raw(val{kind: '{', start: start.start, end: w.pos})
+	t.Error = d.Raw(walk.Val{Kind: '{', Start: start.Start, End: d.Pos()})
 }
 
-func (w *walker) native(ev *ahp.Event) {
-	start := w.here()
-	if start.kind != '{' {
-		w.bad(w.skip(), "an object")
+func (d *decoder) native(ev *ahp.Event) {
+	start := d.Here()
+	if start.Kind != '{' {
+		d.bad(d.Skip(), "an object")
 		return
 	}
 	n := new(ahp.Native)
 	var provider, eventName, payload bool
-	w.open()
-	for w.more() {
-		switch string(w.name()) {
+	d.Open()
+	for d.More() {
+		switch string(d.Name()) {
 		case "provider":
 			provider = true
-			w.field(&n.Provider, "provider", true, &n.Unknown)
+			d.field(&n.Provider, "provider", true, &n.Unknown)
 		case "eventName":
 			eventName = true
-			w.field(&n.EventName, "eventName", true, &n.Unknown)
+			d.field(&n.EventName, "eventName", true, &n.Unknown)
 		case "payload":
 			payload = true
-			n.Payload = w.object("an object")
+			n.Payload = d.object("an object")
 		default:
-			w.keep(&n.Unknown, w.skip())
+			d.Keep(&n.Unknown, d.Skip())
 		}
 	}
 	if !provider {
-		w.missing(stageBody, start.start, "provider", "a string that is not empty")
+		d.missing(walk.StageBody, start.Start, "provider", "a string that is not empty")
 	}
 	if !eventName {
-		w.missing(stageBody, start.start, "eventName", "a string that is not empty")
+		d.missing(walk.StageBody, start.Start, "eventName", "a string that is not empty")
 	}
 	if !payload {
-		w.missing(stageBody, start.start, "payload", "an object")
+		d.missing(walk.StageBody, start.Start, "payload", "an object")
 	}
 	ev.Native = n
 }
 
 // extensions reads an object with reverse-DNS names and any values (AHP-EXT-001).
-func (w *walker) extensions(dst *ahp.Members, has *bool) {
-	if w.here().kind != '{' {
-		w.bad(w.skip(), "an object")
+func (d *decoder) extensions(dst *ahp.Members, has *bool) {
+	if d.Here().Kind != '{' {
+		d.bad(d.Skip(), "an object")
 		return
 	}
 	*has = true
-	w.open()
-	for w.more() {
-		if !reverseDNS(w.name()) {
-			nameVal := val{kind: '"', start: w.path[len(w.path)-1].nameStart, end: w.path[len(w.path)-1].nameEnd}
-			w.fail(stageBody, ahp.FailMalformed, ahp.CodeInvalidParams, nameVal.start, "a member name that is not reverse-DNS", "a reverse-DNS name such as com.example.trace")
+	d.Open()
+	for d.More() {
+		if !reverseDNS(d.Name()) {
+			d.Fail(walk.StageBody, ahp.FailMalformed, ahp.CodeInvalidParams, d.NameVal().Start, "a member name that is not reverse-DNS", "a reverse-DNS name such as com.example.trace")
 		}
-		w.keep(dst, w.skip())
+		d.Keep(dst, d.Skip())
 	}
 }
 
 // capabilities reads what the harness can enforce (AHP 0.1 section 5, V-AMB-18).
-func (w *walker) capabilities(c *ahp.Capabilities) {
-	start := w.here()
-	if start.kind != '{' {
-		w.bad(w.skip(), "an object")
+func (d *decoder) capabilities(c *ahp.Capabilities) {
+	start := d.Here()
+	if start.Kind != '{' {
+		d.bad(d.Skip(), "an object")
 		return
 	}
 	effects := false
-	w.open()
-	for w.more() {
-		if string(w.name()) != "effects" {
-			w.keep(&c.Unknown, w.skip())
+	d.Open()
+	for d.More() {
+		if string(d.Name()) != "effects" {
+			d.Keep(&c.Unknown, d.Skip())
 			continue
 		}
 		effects = true
-		w.offered(c)
+		d.offered(c)
 	}
 	if !effects {
-		w.missing(stageBody, start.start, "effects", "an array with deny")
+		d.missing(walk.StageBody, start.Start, "effects", "an array with deny")
 	}
 }
 
-func (w *walker) offered(c *ahp.Capabilities) {
-	list := w.here()
-	if list.kind != '[' {
-		w.bad(w.skip(), "an array of strings")
+func (d *decoder) offered(c *ahp.Capabilities) {
+	list := d.Here()
+	if list.Kind != '[' {
+		d.bad(d.Skip(), "an array of strings")
 		return
 	}
 	deny := false
-	c.Effects = w.spared().effects[:0]
-	w.open()
-	for w.more() {
-		v := w.skip()
-		if v.kind != '"' {
-			w.bad(v, "a string")
+	c.Effects = d.spared().effects[:0]
+	d.Open()
+	for d.More() {
+		v := d.Skip()
+		if v.Kind != '"' {
+			d.bad(v, "a string")
 			continue
 		}
-		name := w.content(v)
+		name := d.Content(v)
 		switch {
 		case string(name) == string(ahp.EffectDeny):
 			if deny {
-				w.bad(v, "each effect once")
+				d.bad(v, "each effect once")
 			}
 			deny = true
-			if w.build {
+			if d.Build {
 				c.Effects = append(c.Effects, ahp.EffectDeny)
 			}
 			continue
 		case !reverseDNS(name):
-			w.bad(v, "deny or a reverse-DNS name")
+			d.bad(v, "deny or a reverse-DNS name")
 			continue
 		}
 		if len(c.Effects) >= maxEffects {
-			w.limit("too many effects", "at most "+strconv.Itoa(maxEffects))
+			d.Limit("too many effects", "at most "+strconv.Itoa(maxEffects))
 			return
 		}
 		e := ahp.EffectType(name)
 		if c.Allows(e) {
-			w.bad(v, "each effect once")
+			d.bad(v, "each effect once")
 			continue
 		}
 		c.Effects = append(c.Effects, e)
 	}
-	if !deny && !w.dead {
-		w.fail(stageBody, ahp.FailMalformed, ahp.CodeInvalidParams, list.start, "a list without deny", "an array with deny")
+	if !deny && !d.Dead() {
+		d.Fail(walk.StageBody, ahp.FailMalformed, ahp.CodeInvalidParams, list.Start, "a list without deny", "an array with deny")
 	}
 }
 

@@ -1,5 +1,7 @@
 package wire01
 
+import "github.com/holdpoint/holdpoint/ahp/internal/walk"
+
 // Limits bounds one message or document. A zero or negative field means the
 // default.
 type Limits struct {
@@ -22,7 +24,7 @@ const (
 	DefaultMaxItems   = 100_000
 )
 
-func (l Limits) complete() Limits {
+func (l Limits) complete() walk.Limits {
 	set := func(p *int, d int) {
 		if *p <= 0 {
 			*p = d
@@ -32,5 +34,5 @@ func (l Limits) complete() Limits {
 	set(&l.MaxDepth, DefaultMaxDepth)
 	set(&l.MaxMembers, DefaultMaxMembers)
 	set(&l.MaxItems, DefaultMaxItems)
-	return l
+	return walk.Limits(l)
 }

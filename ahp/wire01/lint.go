@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/internal/walk"
 )
 
 // Kind says what a file holds.
@@ -37,81 +38,51 @@ func Lint(name string, data []byte, kind Kind) ([]Problem, Kind) {
 	if !lines(name, data) {
 		return problems(name, data, lintOne(data, kind)), kind
 	}
-	var all []problem
-	for off := 0; off < len(data) && len(all) < maxProblems; {
+	var all []walk.Problem
+	for off := 0; off < len(data) && len(all) < walk.MaxProblems; {
 		line := data[off:]
 		if i := bytes.IndexByte(line, '\n'); i >= 0 {
 			line = line[:i]
 		}
 		if len(bytes.TrimSpace(line)) == 0 {
-			all = append(all, problem{off: off, found: "an empty line", expected: "one document on each line", severity: SeverityError})
+			all = append(all, walk.Problem{Off: off, Found: "an empty line", Expected: "one document on each line"})
 		} else {
 			for _, p := range lintOne(line, kind) {
-				p.off += off
+				p.Off += off
 				all = append(all, p)
 			}
 		}
 		off += len(line) + 1
 	}
 	if len(data) == 0 {
-		all = append(all, problem{found: "an empty file", expected: "one document on each line", severity: SeverityError})
+		all = append(all, walk.Problem{Found: "an empty file", Expected: "one document on each line"})
 	}
 	return problems(name, data, all), kind
 }
 
-func lintOne(data []byte, kind Kind) []problem {
-	w := newWalker(data, Limits{}.complete())
-	defer w.free()
-	w.lint = true
-	if w.validDocument() {
-		w.start()
+func lintOne(data []byte, kind Kind) []walk.Problem {
+	d := newDecoder(data, Limits{}.complete())
+	defer d.free()
+	d.Lint = true
+	if d.Start() {
 		switch kind {
 		case KindRegistration:
-			w.build = true // ids and subscriptions are compared with each other
-			w.registration(new(ahp.Registration), &RegOptions{})
+			d.registration(new(ahp.Registration), &RegOptions{})
 		case KindEvent:
-			w.event(new(ahp.Event), new(ahp.Tool), anyEvent)
+			d.event(new(ahp.Event), new(ahp.Tool), anyEvent)
 		default:
-			w.anyMessage(new(Message))
+			d.anyMessage(new(Message))
 		}
+		d.End()
 	}
-	return slices.Clone(w.probs)
+	return d.findings()
 }
 
-// validDocument is valid for a file: a name that stands twice is one problem
-// among others.
-func (w *walker) validDocument() bool {
-	if len(w.b) > w.lim.MaxBytes {
-		return w.valid()
-	}
-	if !jsontext.Value(w.b).IsValid(jsontext.AllowDuplicateNames(true)) {
-		w.syntax(true)
-		return false
-	}
-	w.start()
-	w.duplicates()
-	return !w.dead
-}
-
-func (w *walker) duplicates() {
-	switch w.kind() {
-	case '{':
-		seen := map[string]bool{}
-		for w.open(); w.more(); {
-			name := string(w.name())
-			if seen[name] {
-				w.fail(stageParse, ahp.FailMalformed, ahp.CodeParse, w.path[len(w.path)-1].nameStart, "a member name that the object already has", "each name once")
-			}
-			seen[name] = true
-			w.duplicates()
-		}
-	case '[':
-		for w.open(); w.more(); {
-			w.duplicates()
-		}
-	default:
-		w.skip()
-	}
+// findings returns the problems in the order of the text.
+func (d *decoder) findings() []walk.Problem {
+	list := slices.Clone(d.Problems())
+	slices.SortStableFunc(list, func(a, b walk.Problem) int { return a.Off - b.Off })
+	return slices.Compact(list) // what was read twice
 }
 
 // lines reports whether each line of the file is a document.
@@ -151,13 +122,14 @@ func guess(data []byte) Kind {
 	}
 }
 
-// problems gives each problem its place in the file, in the order of the text.
-func problems(file string, data []byte, list []problem) []Problem {
-	slices.SortStableFunc(list, func(a, b problem) int { return a.off - b.off })
+// problems gives each problem its place in the file. The list is in the order of
+// the text.
+func problems(file string, data []byte, list []walk.Problem) []Problem {
 	out := make([]Problem, 0, len(list))
 	line, column, at := 1, 1, 0
-	for _, p := range list {
-		for at < p.off && at < len(data) {
+	for i := range list {
+		p := &list[i]
+		for at < p.Off && at < len(data) {
 			_, n := utf8.DecodeRune(data[at:])
 			if data[at] == '\n' {
 				line, column = line+1, 0
@@ -165,9 +137,13 @@ func problems(file string, data []byte, list []problem) []Problem {
 			column++
 			at += n
 		}
+		severity := SeverityError
+		if p.Warning {
+			severity = SeverityWarning
+		}
 		out = append(out, Problem{
-			File: file, Pointer: p.pointer, Line: line, Column: column,
-			Found: p.found, Expected: p.expected, Severity: p.severity,
+			File: file, Pointer: p.Pointer, Line: line, Column: column,
+			Found: p.Found, Expected: p.Expected, Severity: severity,
 		})
 	}
 	return out

@@ -67,12 +67,15 @@ type RPCError struct {
 //
 // The error, if any, is an [*Error].
 func Decode(frame []byte, l Limits) (*Message, error) {
-	w := newWalker(frame, l.complete())
-	defer w.free()
-	w.build = true
+	d := newDecoder(frame, l.complete())
+	defer d.free()
 	m := new(Message)
-	id := w.message(m)
-	if err := w.err(id); err != nil {
+	var id idSeen
+	if d.Start() {
+		id = d.anyMessage(m)
+		d.End()
+	}
+	if err := d.err(id); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -81,24 +84,15 @@ func Decode(frame []byte, l Limits) (*Message, error) {
 // DecodeEvent reads an event without its message, of any type of the revision.
 // The error, if any, is an [*Error].
 func DecodeEvent(data []byte, l Limits) (*ahp.Event, error) {
-	w := newWalker(data, l.complete())
-	defer w.free()
-	w.build = true
+	d := newDecoder(data, l.complete())
+	defer d.free()
 	ev := new(ahp.Event)
-	if w.onepass() {
-		w.event(ev, new(ahp.Tool), anyEvent)
-		if w.whole() {
-			return ev, nil
-		}
-		ev = new(ahp.Event)
+	if d.Start() {
+		d.event(ev, new(ahp.Tool), anyEvent)
+		d.End()
 	}
-	if w.valid() {
-		w.start()
-		w.event(ev, new(ahp.Tool), anyEvent)
-	}
-	if len(w.probs) > 0 {
-		p := w.probs[0]
-		return nil, &Error{Class: p.class, Code: p.code, Pointer: p.pointer, Offset: p.off, Found: p.found, Expected: p.expected}
+	if p := d.Problems(); len(p) > 0 {
+		return nil, newError(&p[0])
 	}
 	return ev, nil
 }
@@ -108,9 +102,9 @@ func DecodeEvent(data []byte, l Limits) (*ahp.Event, error) {
 // first decides the code (V-ERR-4): parse, JSON-RPC shape, method, version,
 // event type, remaining fields.
 func DecodeRequest(frame []byte, l Limits) (*Message, *Error) {
-	w := newWalker(frame, l.complete())
-	defer w.free()
-	return w.decodeRequest(new(requestMemory))
+	d := newDecoder(frame, l.complete())
+	defer d.free()
+	return d.decodeRequest(new(requestMemory))
 }
 
 // A RequestReader reads requests into memory that the next one uses again. The zero
@@ -122,28 +116,20 @@ type RequestReader struct{ all requestMemory }
 // the next Read. Strings may be kept for ever.
 func (r *RequestReader) Read(frame []byte, l Limits) (*Message, *Error) {
 	r.all = requestMemory{}
-	w := newWalker(frame, l.complete())
-	defer w.free()
-	w.own = frame
-	return w.decodeRequest(&r.all)
+	d := newDecoder(frame, l.complete())
+	defer d.free()
+	d.Borrow()
+	return d.decodeRequest(&r.all)
 }
 
-func (w *walker) decodeRequest(all *requestMemory) (*Message, *Error) {
-	w.build = true
-	w.spare = &all.spare
-	if w.onepass() {
-		w.request(&all.message, &all.event, &all.tool)
-		if w.whole() {
-			return &all.message, nil
-		}
-		*all = requestMemory{}
-	}
+func (d *decoder) decodeRequest(all *requestMemory) (*Message, *Error) {
+	d.spare = &all.spare
 	var id idSeen
-	if w.valid() {
-		w.start()
-		id = w.request(&all.message, &all.event, &all.tool)
+	if d.Start() {
+		id = d.request(&all.message, &all.event, &all.tool)
+		d.End()
 	}
-	if err := w.err(id); err != nil {
+	if err := d.err(id); err != nil {
 		return nil, err
 	}
 	return &all.message, nil
@@ -154,18 +140,15 @@ func (w *walker) decodeRequest(all *requestMemory) (*Message, *Error) {
 // the method comes before the cut and no id does, nothing is answered, since it
 // might be a notification.
 func TooLarge(beginning []byte, l Limits) *Error {
-	e := tooLarge(l.complete())
+	most := l.complete().MaxBytes
+	e := &Error{
+		Class: ahp.FailMalformed, Code: ahp.CodeInvalidRequest, Offset: most,
+		Found: "more than " + strconv.Itoa(most) + " bytes", Expected: "a text within the limit",
+	}
 	var method bool
 	e.ID, method = sniff(beginning)
 	e.Notification = method && e.ID == nil
 	return e
-}
-
-func tooLarge(l Limits) *Error {
-	return &Error{
-		Class: ahp.FailMalformed, Code: ahp.CodeInvalidRequest, Offset: l.MaxBytes,
-		Found: "more than " + strconv.Itoa(l.MaxBytes) + " bytes", Expected: "a text within the limit",
-	}
 }
 
 // requestMemory is the parts of a request that always exist, in one allocation.
@@ -174,13 +157,6 @@ type requestMemory struct {
 	event   ahp.Event
 	tool    ahp.Tool
 	spare   spare
-}
-
-// spare is memory for what most messages have once.
-type spare struct {
-	agent   ahp.Agent
-	roots   [1]string
-	effects [1]ahp.EffectType
 }
 
 // DecodeResponse reads a backend's answer to the request with this id and these
@@ -192,22 +168,14 @@ type spare struct {
 // It returns either no failure and at most one effect, a [*ahp.Deny], or a
 // failure that names no backend yet.
 func DecodeResponse(frame []byte, id string, caps ahp.Capabilities, l Limits) ([]ahp.Effect, *ahp.Failure) {
-	w := newWalker(frame, l.complete())
-	defer w.free()
-	w.build = true
+	d := newDecoder(frame, l.complete())
+	defer d.free()
 	var m Message
-	read := false
-	if w.onepass() {
-		w.response(&m, &id, caps)
-		if read = w.whole(); !read {
-			m = Message{}
-		}
+	if d.Start() {
+		d.response(&m, &id, caps)
+		d.End()
 	}
-	if !read && w.valid() {
-		w.start()
-		w.response(&m, &id, caps)
-	}
-	if err := w.err(idSeen{}); err != nil {
+	if err := d.err(idSeen{}); err != nil {
 		return nil, err.Failure()
 	}
 	if m.RPCError == nil {
@@ -221,29 +189,25 @@ func DecodeResponse(frame []byte, id string, caps ahp.Capabilities, l Limits) ([
 }
 
 // err returns the deciding problem.
-func (w *walker) err(id idSeen) *Error {
-	if len(w.probs) == 0 {
+func (d *decoder) err(id idSeen) *Error {
+	list := d.Problems()
+	if len(list) == 0 {
 		return nil
 	}
-	p := w.probs[0]
-	e := &Error{Class: p.class, Code: p.code, Pointer: p.pointer, Offset: p.off, Found: p.found, Expected: p.expected}
+	e := newError(&list[0])
 	switch {
-	case w.dead || len(w.b) > w.lim.MaxBytes:
+	case e.Code == ahp.CodeParse:
+		// What stands in a text that is not JSON is nobody's word.
+	case d.Dead():
 		// Not read to the end. Whoever sent it should still hear the answer, and a
 		// notification should not get one.
 		var method bool
-		e.ID, method = sniff(w.b)
+		e.ID, method = sniff(d.Bytes())
 		e.Notification = method && e.ID == nil
 	default:
 		e.ID, e.Notification = id.raw, id.notification
 	}
 	return e
-}
-
-// start moves to the outermost value.
-func (w *walker) start() {
-	w.pos = 0
-	w.space()
 }
 
 // idSeen is what a request tells about its answer, whatever else is wrong.
@@ -252,182 +216,132 @@ type idSeen struct {
 	notification bool
 }
 
-func (w *walker) shape(off int, found, expected string) {
-	w.fail(stageShape, ahp.FailMalformed, ahp.CodeInvalidRequest, off, found, expected)
+func (d *decoder) shape(off int, found, expected string) {
+	d.Fail(walk.StageShape, ahp.FailMalformed, ahp.CodeInvalidRequest, off, found, expected)
 }
 
-// message checks the text and reads one message of either direction.
-func (w *walker) message(m *Message) idSeen {
-	if !w.valid() {
-		return idSeen{}
-	}
-	return w.anyMessage(m)
-}
-
-func (w *walker) anyMessage(m *Message) (id idSeen) {
-	w.start()
-	if w.kind() == '{' {
-		method, _ := w.find("method")
-		if w.dead {
+// anyMessage reads one message of either direction.
+func (d *decoder) anyMessage(m *Message) (id idSeen) {
+	if d.Kind() == '{' {
+		_, method := d.Ahead("method")
+		if d.Dead() {
 			return id
 		}
 		if !method {
-			w.start()
-			w.response(m, nil, ahp.DenyOnly())
+			d.response(m, nil, ahp.DenyOnly())
 			return id
 		}
 	}
-	w.start()
-	return w.request(m, new(ahp.Event), new(ahp.Tool))
-}
-
-// find reports whether the object at the current position has a member of that
-// name, and the offset of its value.
-func (w *walker) find(name string) (ok bool, off int) {
-	for w.open(); w.more(); w.skip() {
-		if string(w.name()) == name {
-			ok, off = true, w.pos
-		}
-	}
-	return ok, off
+	return d.request(m, new(ahp.Event), new(ahp.Tool))
 }
 
 // request reads an intercept request or an observe notification.
-func (w *walker) request(m *Message, ev *ahp.Event, tool *ahp.Tool) (seen idSeen) {
-	start := w.here()
-	if start.kind != '{' {
-		w.shape(start.start, w.describe(start), "one JSON-RPC object")
+func (d *decoder) request(m *Message, ev *ahp.Event, tool *ahp.Tool) (seen idSeen) {
+	start := d.Here()
+	if start.Kind != '{' {
+		d.shape(start.Start, walk.Describe(d.Skip()), "one JSON-RPC object")
 		return seen
 	}
 	var (
 		version, idOK, methodOK bool
-		id, method, params      val
-		answer                  val // a result or an error
-		paramsAt                seg
-		decoded                 bool
+		id, method              walk.Val
+		answer                  walk.Val // a result or an error
+		params                  walk.Later
+		hasParams, decoded      bool
 	)
-	w.open()
-	for w.more() {
-		switch string(w.name()) {
+	d.Open()
+	for d.More() {
+		switch string(d.Name()) {
 		case "jsonrpc":
 			version = true
-			if v := w.skip(); !w.is(v, "2.0") {
-				w.shape(v.start, w.describe(v), `the string "2.0"`)
+			if v := d.Skip(); !d.Is(v, "2.0") {
+				d.shape(v.Start, walk.Describe(v), `the string "2.0"`)
 			}
 		case "id":
-			id = w.skip()
-			if idOK = w.usableID(id); idOK {
-				m.ID = w.raw(id)
+			id = d.Skip()
+			if idOK = usableID(d.Text(id)); idOK {
+				m.ID = d.Raw(id)
 				seen.raw = m.ID
 			} else {
-				w.shape(id.start, w.describe(id), "a string that is not empty or an integer")
+				d.shape(id.Start, walk.Describe(id), "a string that is not empty or an integer")
 			}
 		case "method":
-			method = w.skip()
-			if methodOK = method.kind == '"' && method.end-method.start > 2; !methodOK {
-				w.shape(method.start, w.describe(method), "a string that is not empty")
+			method = d.Skip()
+			if methodOK = method.Kind == '"' && !method.Empty(); !methodOK {
+				d.shape(method.Start, walk.Describe(method), "a string that is not empty")
 				break
 			}
 			switch {
-			case w.is(method, string(ahp.MethodIntercept)):
+			case d.Is(method, string(ahp.MethodIntercept)):
 				m.Method = ahp.MethodIntercept
-			case w.is(method, string(ahp.MethodObserve)):
+			case d.Is(method, string(ahp.MethodObserve)):
 				m.Method = ahp.MethodObserve
 			}
 		case "params":
-			params, paramsAt = w.here(), w.path[0]
-			switch {
-			case params.kind != '{' && params.kind != '[':
-				w.shape(params.start, w.describe(w.skip()), "an object")
+			hasParams = true
+			switch k := d.Kind(); {
+			case k != '{' && k != '[':
+				decoded = true
+				v := d.Skip()
+				d.shape(v.Start, walk.Describe(v), "an object")
 			case m.Method == "": // not known yet, or not ours
-				w.skip()
-				continue
+				params = d.Later()
+				d.Skip()
 			default:
-				w.params(m, ev, tool)
+				decoded = true
+				d.params(m, ev, tool)
 			}
-			decoded = true
 		case "result", "error":
-			answer = w.skip()
+			answer = d.Skip()
 		default:
-			w.keep(&m.Unknown, w.skip())
+			d.Keep(&m.Unknown, d.Skip())
 		}
 	}
-	if w.dead {
+	if d.Dead() {
 		return seen
 	}
 	m.Kind = Request
-	if id.kind == 0 {
+	if id.Kind == 0 {
 		m.Kind = Notification
 		seen.notification = methodOK
 	}
 	if !version {
-		w.at(stageShape, ahp.FailMalformed, ahp.CodeInvalidRequest, start.start, "jsonrpc", "nothing", `the string "2.0"`)
+		d.At(walk.StageShape, ahp.FailMalformed, ahp.CodeInvalidRequest, start.Start, "jsonrpc", "nothing", `the string "2.0"`)
 	}
-	if method.kind == 0 {
-		w.at(stageShape, ahp.FailMalformed, ahp.CodeInvalidRequest, start.start, "method", "nothing", "a string that is not empty")
+	if method.Kind == 0 {
+		d.At(walk.StageShape, ahp.FailMalformed, ahp.CodeInvalidRequest, start.Start, "method", "nothing", "a string that is not empty")
 	}
-	if method.kind != 0 && answer.kind != 0 {
-		w.shape(answer.start, "a method beside a result or an error", "a request or a response")
+	if method.Kind != 0 && answer.Kind != 0 {
+		d.shape(answer.Start, "a method beside a result or an error", "a request or a response")
 	}
 	switch {
 	case !methodOK:
 		return seen
 	case m.Kind == Request && m.Method != ahp.MethodIntercept:
-		w.at(stageMethod, ahp.FailMalformed, ahp.CodeMethodNotFound, method.start, "method", "a request with another method", "hooks/intercept")
+		d.At(walk.StageMethod, ahp.FailMalformed, ahp.CodeMethodNotFound, method.Start, "method", "a request with another method", "hooks/intercept")
 	case m.Kind == Notification && m.Method != ahp.MethodObserve:
-		w.at(stageMethod, ahp.FailMalformed, ahp.CodeMethodNotFound, method.start, "method", "a notification with another method", "hooks/observe")
+		d.At(walk.StageMethod, ahp.FailMalformed, ahp.CodeMethodNotFound, method.Start, "method", "a notification with another method", "hooks/observe")
 	}
 	if m.Method == "" {
 		return seen
 	}
 	switch {
-	case params.kind == 0:
-		w.missing(stageBody, start.start, "params", "an object")
-	case !decoded:
-		// The method came after the params: go back for them.
-		w.path = append(w.path, paramsAt)
-		end := w.pos
-		w.pos = params.start
-		w.params(m, ev, tool)
-		if w.dead {
-			return seen
-		}
-		w.path, w.pos = w.path[:0], end
+	case !hasParams:
+		d.missing(walk.StageBody, start.Start, "params", "an object")
+	case !decoded: // the method came after the params
+		d.Revisit(params, func() { d.params(m, ev, tool) })
 	}
-	if m.Method == ahp.MethodIntercept && idOK && w.eventID.kind == '"' && !w.sameString(id, w.eventID) {
-		w.at(stageBody, ahp.FailMalformed, ahp.CodeInvalidParams, id.start, "id", "an id that is not the event's", "the id of params.event")
+	if m.Method == ahp.MethodIntercept && idOK && d.eventID.Kind == '"' && !d.Same(id, d.eventID) {
+		d.At(walk.StageBody, ahp.FailMalformed, ahp.CodeInvalidParams, id.Start, "id", "an id that is not the event's", "the id of params.event")
 	}
 	return seen
 }
 
-// usableID reports whether v can be the id of a request.
-func (w *walker) usableID(v val) bool {
-	switch v.kind {
-	case '"':
-		return v.end-v.start > 2
-	case '0':
-		_, _, ok := walk.Integer(w.b[v.start:v.end])
-		return ok
-	}
-	return false
-}
-
-func (w *walker) sameString(a, b val) bool {
-	if a.kind != '"' || b.kind != '"' {
-		return false
-	}
-	if !a.esc && !b.esc {
-		return bytes.Equal(w.b[a.start:a.end], w.b[b.start:b.end])
-	}
-	x := string(w.content(a)) // content has room for one
-	return x == string(w.content(b))
-}
-
 // params reads the params of a message whose method is known.
-func (w *walker) params(m *Message, ev *ahp.Event, tool *ahp.Tool) {
-	start := w.here()
-	if start.kind != '{' {
-		w.bad(w.skip(), "an object")
+func (d *decoder) params(m *Message, ev *ahp.Event, tool *ahp.Tool) {
+	start := d.Here()
+	if start.Kind != '{' {
+		d.bad(d.Skip(), "an object")
 		return
 	}
 	intercept := m.Method == ahp.MethodIntercept
@@ -436,50 +350,50 @@ func (w *walker) params(m *Message, ev *ahp.Event, tool *ahp.Tool) {
 		allowed = onlyToolBefore
 	}
 	var version, event, capabilities bool
-	w.open()
-	for w.more() {
-		switch name := w.name(); {
+	d.Open()
+	for d.More() {
+		switch name := d.Name(); {
 		case string(name) == "protocolVersion":
 			version = true
-			w.version(m)
+			d.version(m)
 		case string(name) == "event":
 			event = true
-			off := w.pos
-			w.event(ev, tool, allowed)
-			if w.build && !w.dead {
-				m.Event, m.EventText = ev, w.raw(val{kind: '{', start: off, end: w.pos})
-				m.shared, m.eventSpan = w.text, span{off, w.pos}
+			off := d.Pos()
+			d.event(ev, tool, allowed)
+			if d.Build && !d.Dead() {
+				m.Event, m.EventText = ev, d.Raw(walk.Val{Kind: '{', Start: off, End: d.Pos()})
+				m.shared, m.eventSpan = d.Shared(), span{off, d.Pos()}
 			}
 		case string(name) == "capabilities" && intercept:
 			capabilities = true
-			w.capabilities(&m.Capabilities)
+			d.capabilities(&m.Capabilities)
 		case string(name) == "extensions" && intercept:
-			w.extensions(&m.Extensions, &m.HasExtensions)
+			d.extensions(&m.Extensions, &m.HasExtensions)
 		default:
-			w.keep(&m.BodyUnknown, w.skip())
+			d.Keep(&m.BodyUnknown, d.Skip())
 		}
 	}
 	if !version {
-		w.missing(stageVersion, start.start, "protocolVersion", `the string "0.1"`)
+		d.missing(walk.StageVersion, start.Start, "protocolVersion", `the string "0.1"`)
 	}
 	if !event {
-		w.missing(stageBody, start.start, "event", "an object that describes the event")
+		d.missing(walk.StageBody, start.Start, "event", "an object that describes the event")
 	}
 	if intercept && !capabilities {
-		w.missing(stageBody, start.start, "capabilities", "an object")
+		d.missing(walk.StageBody, start.Start, "capabilities", "an object")
 	}
 }
 
 // version reads protocolVersion, which is exactly 0.1 (AHP-VER-001).
-func (w *walker) version(m *Message) {
-	v := w.skip()
+func (d *decoder) version(m *Message) {
+	v := d.Skip()
 	switch {
-	case w.is(v, string(ahp.Version01)):
+	case d.Is(v, string(ahp.Version01)):
 		m.Version = ahp.Version01
-	case v.kind == '"':
-		w.fail(stageVersion, ahp.FailUnsupported, ahp.CodeUnsupportedVersion, v.start, "another version", `the string "0.1"`)
+	case v.Kind == '"':
+		d.Fail(walk.StageVersion, ahp.FailUnsupported, ahp.CodeUnsupportedVersion, v.Start, "another version", `the string "0.1"`)
 	default:
-		w.fail(stageVersion, ahp.FailMalformed, ahp.CodeInvalidParams, v.start, w.describe(v), `the string "0.1"`)
+		d.Fail(walk.StageVersion, ahp.FailMalformed, ahp.CodeInvalidParams, v.Start, walk.Describe(v), `the string "0.1"`)
 	}
 }
 
@@ -502,12 +416,26 @@ func sniff(frame []byte) (id ahp.Raw, method bool) {
 		}
 		switch name {
 		case "id":
-			w := walker{b: v}
-			if w.usableID(w.skip()) {
+			if usableID(v) {
 				id = ahp.Raw(bytes.Clone(v))
 			}
 		case "method":
 			method = v.Kind() == '"'
 		}
 	}
+}
+
+// usableID reports whether v, the text of one JSON value, can be the id of a request.
+func usableID(v []byte) bool {
+	if len(v) == 0 {
+		return false
+	}
+	switch c := v[0]; {
+	case c == '"':
+		return len(v) > 2
+	case c == '-' || '0' <= c && c <= '9':
+		_, _, ok := walk.Integer(v)
+		return ok
+	}
+	return false
 }

@@ -49,7 +49,7 @@ func plainID(id ahp.Raw) bool {
 		return false
 	}
 	for _, c := range id {
-		if !digit(c) {
+		if c < '0' || c > '9' {
 			return false
 		}
 	}
@@ -115,8 +115,6 @@ func plainObject(r ahp.Raw) bool {
 		return false
 	}
 	l := Limits{}.complete()
-	l.MaxDepth -= 4 // the message, its params, the event, the tool
-	w := newWalker(r, l)
-	defer w.free()
-	return w.onepass() && w.skip().kind == '{' && w.whole()
+	kind, ok := walk.Check(r, l, l.MaxDepth-4) // the message, its params, the event, the tool
+	return ok && kind == '{'
 }

@@ -34,17 +34,19 @@ type RegOptions struct {
 // are not set. Name is the file's name in problems. No text quotes a token, a
 // URL or an argument.
 func ParseRegistration(name string, data []byte, o RegOptions) (*ahp.Registration, []Problem, error) {
-	w := newWalker(data, o.Limits.complete())
-	defer w.free()
-	w.lim.SingleLine = false
-	w.build, w.lint = true, true
+	l := o.Limits.complete()
+	l.SingleLine = false
+	d := newDecoder(data, l)
+	defer d.free()
+	d.Lint = true
 	reg := new(ahp.Registration)
-	if w.validDocument() {
-		w.registration(reg, &o)
+	if d.Start() {
+		d.registration(reg, &o)
+		d.End()
 	}
 	var warnings []Problem
 	var errs []error
-	for _, p := range problems(name, data, w.probs) {
+	for _, p := range problems(name, data, d.findings()) {
 		if p.Severity == SeverityWarning {
 			warnings = append(warnings, p)
 		} else {
@@ -57,308 +59,289 @@ func ParseRegistration(name string, data []byte, o RegOptions) (*ahp.Registratio
 	return reg, warnings, nil
 }
 
-func (w *walker) registration(reg *ahp.Registration, o *RegOptions) {
-	w.start()
-	start := w.here()
-	if start.kind != '{' {
-		w.bad(w.skip(), "an object: a registration")
+func (d *decoder) registration(reg *ahp.Registration, o *RegOptions) {
+	start := d.Here()
+	if start.Kind != '{' {
+		d.bad(d.Skip(), "an object: a registration")
 		return
 	}
 	var version, hooks bool
 	ids := map[string]bool{}
-	w.open()
-	for w.more() {
-		switch string(w.name()) {
+	d.Open()
+	for d.More() {
+		switch string(d.Name()) {
 		case "protocolVersion":
 			version = true
-			v := w.skip()
-			if !w.is(v, string(ahp.Version01)) {
-				w.bad(v, `the string "0.1"`)
+			v := d.Skip()
+			if !d.Is(v, string(ahp.Version01)) {
+				d.bad(v, `the string "0.1"`)
 			}
 			reg.Version = ahp.Version01
 		case "hooks":
 			hooks = true
-			if w.kind() != '[' {
-				w.bad(w.skip(), "an array of backends")
+			if d.Kind() != '[' {
+				d.bad(d.Skip(), "an array of backends")
 				break
 			}
-			list := w.here()
+			list := d.Here()
 			n := 0
-			w.open()
-			for w.more() {
+			d.Open()
+			for d.More() {
 				n++
-				reg.Hooks = append(reg.Hooks, w.backend(ids, o))
+				reg.Hooks = append(reg.Hooks, d.backend(ids, o))
 			}
-			if n == 0 && !w.dead {
-				w.fail(stageBody, ahp.FailMalformed, ahp.CodeInvalidParams, list.start, "an empty array", "at least one backend")
+			if n == 0 && !d.Dead() {
+				d.Fail(walk.StageBody, ahp.FailMalformed, ahp.CodeInvalidParams, list.Start, "an empty array", "at least one backend")
 			}
 		default:
-			w.unread(&reg.Unknown, "protocolVersion and hooks", false)
+			d.unread(&reg.Unknown, "protocolVersion and hooks", false)
 		}
 	}
 	if !version {
-		w.missing(stageBody, start.start, "protocolVersion", `the string "0.1"`)
+		d.missing(walk.StageBody, start.Start, "protocolVersion", `the string "0.1"`)
 	}
 	if !hooks {
-		w.missing(stageBody, start.start, "hooks", "an array of backends")
+		d.missing(walk.StageBody, start.Start, "hooks", "an array of backends")
 	}
 }
 
 // backend reads one entry of hooks.
-func (w *walker) backend(ids map[string]bool, o *RegOptions) (b ahp.Backend) {
-	start := w.here()
-	if start.kind != '{' {
-		w.bad(w.skip(), "an object that describes a backend")
+func (d *decoder) backend(ids map[string]bool, o *RegOptions) (b ahp.Backend) {
+	start := d.Here()
+	if start.Kind != '{' {
+		d.bad(d.Skip(), "an object that describes a backend")
 		return b
 	}
 	var id, transport, subscriptions bool
-	var auth val
-	w.open()
-	for w.more() {
-		switch string(w.name()) {
+	var auth walk.Val
+	d.Open()
+	for d.More() {
+		switch string(d.Name()) {
 		case "id":
 			id = true
-			v := w.skip()
+			v := d.Skip()
 			switch {
-			case v.kind != '"' || !reverseDNS(w.content(v)):
-				w.badName(v, "a reverse-DNS name such as com.example.policy")
-			case ids[string(w.content(v))]:
-				w.badName(v, "an id that no other backend has")
+			case v.Kind != '"' || !reverseDNS(d.Content(v)):
+				d.badName(v, "a reverse-DNS name such as com.example.policy")
+			case ids[string(d.Content(v))]:
+				d.badName(v, "an id that no other backend has")
 			default:
-				b.ID = w.str(v)
+				b.ID = d.Str(v)
 				ids[b.ID] = true
 			}
 		case "transport":
 			transport = true
-			b.Transport = w.transport(o)
+			b.Transport = d.transport(o)
 		case "authentication":
-			auth = w.here()
-			b.Auth = w.authentication(o)
+			auth = d.Here()
+			b.Auth = d.authentication(o)
 		case "subscriptions":
 			subscriptions = true
-			b.Subscriptions = w.subscriptions()
+			b.Subscriptions = d.subscriptions()
 		default:
-			w.unread(&b.Unknown, "id, transport, authentication and subscriptions", true)
+			d.unread(&b.Unknown, "id, transport, authentication and subscriptions", true)
 		}
 	}
 	if !id {
-		w.missing(stageBody, start.start, "id", "a reverse-DNS name such as com.example.policy")
+		d.missing(walk.StageBody, start.Start, "id", "a reverse-DNS name such as com.example.policy")
 	}
 	if !transport {
-		w.missing(stageBody, start.start, "transport", "an object of type stdio or http")
+		d.missing(walk.StageBody, start.Start, "transport", "an object of type stdio or http")
 	}
 	if !subscriptions {
-		w.missing(stageBody, start.start, "subscriptions", "an array of subscriptions")
+		d.missing(walk.StageBody, start.Start, "subscriptions", "an array of subscriptions")
 	}
-	if _, stdio := b.Transport.(*ahp.StdioTransport); stdio && auth.kind != 0 {
-		w.extra(auth.start, "authentication", "authentication for a stdio backend", "none: only http has it")
+	if _, stdio := b.Transport.(*ahp.StdioTransport); stdio && auth.Kind != 0 {
+		d.extra(auth.Start, "authentication", "authentication for a stdio backend", "none: only http has it")
 	}
 	return b
 }
 
-// ahead finds a member of the object at the current position without moving, and
-// returns its value.
-func (w *walker) ahead(name string) (v val, ok bool) {
-	pos, depth := w.pos, len(w.path)
-	w.open()
-	for w.more() {
-		isIt := string(w.name()) == name
-		x := w.skip()
-		if isIt && !ok {
-			v, ok = x, true
-		}
-	}
-	if !w.dead {
-		w.pos, w.path = pos, w.path[:depth]
-	}
-	return v, ok && !w.dead
-}
-
-func (w *walker) transport(o *RegOptions) ahp.Transport {
-	start := w.here()
-	if start.kind != '{' {
-		w.bad(w.skip(), "an object of type stdio or http")
+func (d *decoder) transport(o *RegOptions) ahp.Transport {
+	start := d.Here()
+	if start.Kind != '{' {
+		d.bad(d.Skip(), "an object of type stdio or http")
 		return nil
 	}
-	typ, ok := w.ahead("type")
+	typ, ok := d.Ahead("type")
 	switch {
-	case ok && w.is(typ, "stdio"):
-		return w.stdio(start.start)
-	case ok && w.is(typ, "http"):
-		return w.http(start.start, o)
+	case ok && d.Is(typ, "stdio"):
+		return d.stdio(start.Start)
+	case ok && d.Is(typ, "http"):
+		return d.http(start.Start, o)
 	}
 	var none ahp.Members
-	w.open()
-	for w.more() {
-		if string(w.name()) == "type" {
-			w.badName(w.skip(), "stdio or http")
+	d.Open()
+	for d.More() {
+		if string(d.Name()) == "type" {
+			d.badName(d.Skip(), "stdio or http")
 			continue
 		}
-		w.hunt(&none)
+		d.hunt(&none)
 	}
 	if !ok {
-		w.missing(stageBody, start.start, "type", "stdio or http")
+		d.missing(walk.StageBody, start.Start, "type", "stdio or http")
 	}
 	return nil
 }
 
-func (w *walker) stdio(off int) *ahp.StdioTransport {
+func (d *decoder) stdio(off int) *ahp.StdioTransport {
 	t := new(ahp.StdioTransport)
 	var command, lifecycle bool
-	w.open()
-	for w.more() {
-		switch string(w.name()) {
+	d.Open()
+	for d.More() {
+		switch string(d.Name()) {
 		case "type":
-			w.skip()
+			d.Skip()
 		case "command":
 			command = true
-			v := w.skip()
-			if v.kind != '"' || v.end-v.start == 2 {
-				w.bad(v, "a string that is not empty: a path or a name")
+			v := d.Skip()
+			if v.Kind != '"' || v.Empty() {
+				d.bad(v, "a string that is not empty: a path or a name")
 				break
 			}
-			t.Command = w.str(v)
+			t.Command = d.Str(v)
 		case "args":
-			if w.kind() != '[' {
-				w.bad(w.skip(), "an array of strings")
+			if d.Kind() != '[' {
+				d.bad(d.Skip(), "an array of strings")
 				break
 			}
 			t.Args = []string{}
-			w.open()
-			for w.more() {
-				v := w.skip()
-				if v.kind != '"' {
-					w.bad(v, "a string")
+			d.Open()
+			for d.More() {
+				v := d.Skip()
+				if v.Kind != '"' {
+					d.bad(v, "a string")
 					continue
 				}
-				t.Args = append(t.Args, w.str(v))
+				t.Args = append(t.Args, d.Str(v))
 			}
 		case "lifecycle":
 			lifecycle = true
-			v := w.skip()
+			v := d.Skip()
 			switch {
-			case w.is(v, string(ahp.Persistent)):
+			case d.Is(v, string(ahp.Persistent)):
 				t.Lifecycle = ahp.Persistent
-			case w.is(v, string(ahp.PerEvent)):
+			case d.Is(v, string(ahp.PerEvent)):
 				t.Lifecycle = ahp.PerEvent
 			default:
-				w.badName(v, "persistent or per_event")
+				d.badName(v, "persistent or per_event")
 			}
 		case "cwd":
-			v := w.skip()
-			if v.kind != '"' {
-				w.bad(v, "a string")
+			v := d.Skip()
+			if v.Kind != '"' {
+				d.bad(v, "a string")
 				break
 			}
-			t.CWD = w.str(v)
+			t.CWD = d.Str(v)
 		default:
-			w.unread(&t.Unknown, "type, command, args, lifecycle and cwd", true)
+			d.unread(&t.Unknown, "type, command, args, lifecycle and cwd", true)
 		}
 	}
 	if !command {
-		w.missing(stageBody, off, "command", "a string that is not empty: a path or a name")
+		d.missing(walk.StageBody, off, "command", "a string that is not empty: a path or a name")
 	}
 	if !lifecycle {
-		w.missing(stageBody, off, "lifecycle", "persistent or per_event")
+		d.missing(walk.StageBody, off, "lifecycle", "persistent or per_event")
 	}
 	return t
 }
 
-func (w *walker) http(off int, o *RegOptions) *ahp.HTTPTransport {
+func (d *decoder) http(off int, o *RegOptions) *ahp.HTTPTransport {
 	t := new(ahp.HTTPTransport)
 	has := false
-	w.open()
-	for w.more() {
-		switch string(w.name()) {
+	d.Open()
+	for d.More() {
+		switch string(d.Name()) {
 		case "type":
-			w.skip()
+			d.Skip()
 		case "url":
 			has = true
-			v := w.skip()
-			if v.kind != '"' {
-				w.bad(v, "an absolute http or https URL")
+			v := d.Skip()
+			if v.Kind != '"' {
+				d.bad(v, "an absolute http or https URL")
 				break
 			}
-			t.URL = w.str(v)
+			t.URL = d.Str(v)
 			if _, found, expected := uri.Endpoint(t.URL, o.AllowPlainHTTP, "a token comes from authentication.tokenEnv"); found != "" {
-				w.fail(stageBody, ahp.FailMalformed, ahp.CodeInvalidParams, v.start, found, expected)
+				d.Fail(walk.StageBody, ahp.FailMalformed, ahp.CodeInvalidParams, v.Start, found, expected)
 			}
 		default:
-			w.unread(&t.Unknown, "type and url", true)
+			d.unread(&t.Unknown, "type and url", true)
 		}
 	}
 	if !has {
-		w.missing(stageBody, off, "url", "an absolute http or https URL")
+		d.missing(walk.StageBody, off, "url", "an absolute http or https URL")
 	}
 	return t
 }
 
-func (w *walker) authentication(o *RegOptions) *ahp.Bearer {
-	start := w.here()
-	if start.kind != '{' {
-		w.bad(w.skip(), "an object")
+func (d *decoder) authentication(o *RegOptions) *ahp.Bearer {
+	start := d.Here()
+	if start.Kind != '{' {
+		d.bad(d.Skip(), "an object")
 		return nil
 	}
 	a := new(ahp.Bearer)
 	var typ, tokenEnv bool
-	w.open()
-	for w.more() {
-		switch string(w.name()) {
+	d.Open()
+	for d.More() {
+		switch string(d.Name()) {
 		case "type":
 			typ = true
-			if v := w.skip(); !w.is(v, "bearer") {
-				w.badName(v, "bearer")
+			if v := d.Skip(); !d.Is(v, "bearer") {
+				d.badName(v, "bearer")
 			}
 		case "tokenEnv":
 			tokenEnv = true
-			v := w.skip()
-			if v.kind != '"' || !walk.EnvName(w.content(v)) {
-				w.bad(v, "the name of an environment variable: letters, digits and _")
+			v := d.Skip()
+			if v.Kind != '"' || !walk.EnvName(d.Content(v)) {
+				d.bad(v, "the name of an environment variable: letters, digits and _")
 				break
 			}
-			a.TokenEnv = w.str(v)
+			a.TokenEnv = d.Str(v)
 			if o.LookupEnv == nil {
 				break
 			}
 			if val, ok := o.LookupEnv(a.TokenEnv); !ok || val == "" {
-				w.warn(v.start, "an environment variable that is not set", "a token in it when a message is sent")
+				d.Warn(v.Start, "an environment variable that is not set", "a token in it when a message is sent")
 			}
 		case "token", "bearerToken", "value":
-			w.credential(w.pos)
-			w.skip()
+			d.credential(d.Pos())
+			d.Skip()
 		default:
-			w.unread(&a.Unknown, "type and tokenEnv", true)
+			d.unread(&a.Unknown, "type and tokenEnv", true)
 		}
 	}
 	if !typ {
-		w.missing(stageBody, start.start, "type", "bearer")
+		d.missing(walk.StageBody, start.Start, "type", "bearer")
 	}
 	if !tokenEnv {
-		w.missing(stageBody, start.start, "tokenEnv", "the name of an environment variable")
+		d.missing(walk.StageBody, start.Start, "tokenEnv", "the name of an environment variable")
 	}
 	return a
 }
 
-func (w *walker) subscriptions() (list []ahp.Subscription) {
-	if w.kind() != '[' {
-		w.bad(w.skip(), "an array of subscriptions")
+func (d *decoder) subscriptions() (list []ahp.Subscription) {
+	if d.Kind() != '[' {
+		d.bad(d.Skip(), "an array of subscriptions")
 		return nil
 	}
-	start := w.here()
+	start := d.Here()
 	type key struct {
 		ahp.EventType
 		ahp.Mode
 	}
 	taken := map[key]bool{}
 	n := 0
-	w.open()
-	for w.more() {
+	d.Open()
+	for d.More() {
 		n++
-		off := w.pos
-		s := w.subscription()
+		off := d.Pos()
+		s := d.subscription()
 		for _, e := range s.Events {
 			if k := (key{e, s.Mode}); s.Mode != "" && taken[k] {
-				w.fail(stageBody, ahp.FailMalformed, ahp.CodeInvalidParams, off,
+				d.Fail(walk.StageBody, ahp.FailMalformed, ahp.CodeInvalidParams, off,
 					"a second "+string(s.Mode)+" subscription of this backend to "+string(e), "one for each event and mode")
 			} else {
 				taken[k] = true
@@ -366,148 +349,142 @@ func (w *walker) subscriptions() (list []ahp.Subscription) {
 		}
 		list = append(list, s)
 	}
-	if n == 0 && !w.dead {
-		w.fail(stageBody, ahp.FailMalformed, ahp.CodeInvalidParams, start.start, "an empty array", "at least one subscription")
+	if n == 0 && !d.Dead() {
+		d.Fail(walk.StageBody, ahp.FailMalformed, ahp.CodeInvalidParams, start.Start, "an empty array", "at least one subscription")
 	}
 	return list
 }
 
-func (w *walker) subscription() (s ahp.Subscription) {
-	start := w.here()
-	if start.kind != '{' {
-		w.bad(w.skip(), "an object that describes a subscription")
+func (d *decoder) subscription() (s ahp.Subscription) {
+	start := d.Here()
+	if start.Kind != '{' {
+		d.bad(d.Skip(), "an object that describes a subscription")
 		return s
 	}
-	if v, ok := w.ahead("mode"); ok {
+	if v, ok := d.Ahead("mode"); ok {
 		switch {
-		case w.is(v, string(ahp.ModeIntercept)):
+		case d.Is(v, string(ahp.ModeIntercept)):
 			s.Mode = ahp.ModeIntercept
-		case w.is(v, string(ahp.ModeObserve)):
+		case d.Is(v, string(ahp.ModeObserve)):
 			s.Mode = ahp.ModeObserve
 		}
 	}
 	var events, mode, timeout, policy bool
-	w.open()
-	for w.more() {
-		switch string(w.name()) {
+	d.Open()
+	for d.More() {
+		switch string(d.Name()) {
 		case "events":
 			events = true
-			s.Events = w.events(s.Mode)
+			s.Events = d.events(s.Mode)
 		case "mode":
 			mode = true
-			if v := w.skip(); s.Mode == "" {
-				w.badName(v, "intercept or observe")
+			if v := d.Skip(); s.Mode == "" {
+				d.badName(v, "intercept or observe")
 			}
 		case "timeoutMs":
 			timeout = true
-			v := w.skip()
-			if w.forbidden(v, s.Mode) {
+			v := d.Skip()
+			if d.forbidden(v, s.Mode) {
 				break
 			}
 			var n int64
 			fits, ok := false, false
-			if v.kind == '0' {
-				n, fits, ok = walk.Integer(w.b[v.start:v.end])
+			if v.Kind == '0' {
+				n, fits, ok = walk.Integer(d.Text(v))
 			}
-			if !ok || fits && n < 1 || !fits && w.b[v.start] == '-' || n > math.MaxInt64/int64(time.Millisecond) || !fits {
-				w.badName(v, "a positive integer: milliseconds")
+			if !ok || fits && n < 1 || !fits && d.Text(v)[0] == '-' || n > math.MaxInt64/int64(time.Millisecond) || !fits {
+				d.badName(v, "a positive integer: milliseconds")
 				break
 			}
 			s.Timeout = time.Duration(n) * time.Millisecond
 		case "failurePolicy":
 			policy = true
-			v := w.skip()
+			v := d.Skip()
 			switch {
-			case w.forbidden(v, s.Mode):
-			case w.is(v, string(ahp.FailOpen)):
+			case d.forbidden(v, s.Mode):
+			case d.Is(v, string(ahp.FailOpen)):
 				s.FailurePolicy = ahp.FailOpen
-			case w.is(v, string(ahp.FailClosed)):
+			case d.Is(v, string(ahp.FailClosed)):
 				s.FailurePolicy = ahp.FailClosed
 			default:
-				w.badName(v, "fail-open or fail-closed")
+				d.badName(v, "fail-open or fail-closed")
 			}
 		case "includeNative":
-			v := w.skip()
-			if v.kind != 't' && v.kind != 'f' {
-				w.bad(v, "true or false")
+			v := d.Skip()
+			if v.Kind != 't' && v.Kind != 'f' {
+				d.bad(v, "true or false")
 			}
-			s.IncludeNative = v.kind == 't'
+			s.IncludeNative = v.Kind == 't'
 		default:
-			w.unread(&s.Unknown, "events, mode, timeoutMs, failurePolicy and includeNative", true)
+			d.unread(&s.Unknown, "events, mode, timeoutMs, failurePolicy and includeNative", true)
 		}
 	}
 	if !events {
-		w.missing(stageBody, start.start, "events", "an array of event types")
+		d.missing(walk.StageBody, start.Start, "events", "an array of event types")
 	}
 	if !mode {
-		w.missing(stageBody, start.start, "mode", "intercept or observe")
+		d.missing(walk.StageBody, start.Start, "mode", "intercept or observe")
 	}
 	if s.Mode == ahp.ModeIntercept && !timeout {
-		w.missing(stageBody, start.start, "timeoutMs", "a positive integer: there is no default deadline")
+		d.missing(walk.StageBody, start.Start, "timeoutMs", "a positive integer: there is no default deadline")
 	}
 	if s.Mode == ahp.ModeIntercept && !policy {
-		w.missing(stageBody, start.start, "failurePolicy", "fail-open or fail-closed: there is no default")
+		d.missing(walk.StageBody, start.Start, "failurePolicy", "fail-open or fail-closed: there is no default")
 	}
 	return s
 }
 
 // forbidden reports a member that an observe subscription may not have (V-FAIL-2).
-func (w *walker) forbidden(v val, m ahp.Mode) bool {
+func (d *decoder) forbidden(v walk.Val, m ahp.Mode) bool {
 	if m != ahp.ModeObserve {
 		return false
 	}
-	w.bad(v, "nothing: observation never blocks")
+	d.bad(v, "nothing: observation never blocks")
 	return true
 }
 
-func (w *walker) events(m ahp.Mode) (list []ahp.EventType) {
-	start := w.here()
-	if start.kind != '[' {
-		w.bad(w.skip(), "an array of event types")
+func (d *decoder) events(m ahp.Mode) (list []ahp.EventType) {
+	start := d.Here()
+	if start.Kind != '[' {
+		d.bad(d.Skip(), "an array of event types")
 		return nil
 	}
 	n := 0
-	w.open()
-	for w.more() {
+	d.Open()
+	for d.More() {
 		n++
-		v := w.skip()
+		v := d.Skip()
 		var t ahp.EventType
-		if v.kind == '"' {
-			t = knownEvent(w.content(v))
+		if v.Kind == '"' {
+			t = knownEvent(d.Content(v))
 		}
 		switch {
 		case m == ahp.ModeIntercept && t != ahp.ToolBefore:
-			w.badName(v, "tool.before: no other event can be intercepted")
+			d.badName(v, "tool.before: no other event can be intercepted")
 		case t == "":
-			w.badName(v, "an event type of revision 0.1, by its exact name")
+			d.badName(v, "an event type of revision 0.1, by its exact name")
 		case slices.Contains(list, t):
-			w.badName(v, "each event once")
+			d.badName(v, "each event once")
 		default:
 			list = append(list, t)
 		}
 	}
-	if n == 0 && !w.dead {
-		w.fail(stageBody, ahp.FailMalformed, ahp.CodeInvalidParams, start.start, "an empty array", "at least one event type")
+	if n == 0 && !d.Dead() {
+		d.Fail(walk.StageBody, ahp.FailMalformed, ahp.CodeInvalidParams, start.Start, "an empty array", "at least one event type")
 	}
 	return list
 }
 
 // badName reports a value that is a name or a number of the configuration's own,
 // which is safe and helpful to show.
-func (w *walker) badName(v val, expected string) {
+func (d *decoder) badName(v walk.Val, expected string) {
 	const most = 64
-	found := w.describe(v)
+	found := walk.Describe(v)
 	switch {
-	case v.kind == '"' && v.end-v.start > 2 && v.end-v.start <= most:
-		found = strconv.QuoteToASCII(string(w.content(v)))
-	case v.kind == '0' && v.end-v.start <= most:
-		found = string(w.b[v.start:v.end])
+	case v.Kind == '"' && !v.Empty() && v.End-v.Start <= most:
+		found = strconv.QuoteToASCII(string(d.Content(v)))
+	case v.Kind == '0' && v.End-v.Start <= most:
+		found = string(d.Text(v))
 	}
-	w.fail(stageBody, ahp.FailMalformed, ahp.CodeInvalidParams, v.start, found, expected)
-}
-
-func (w *walker) warn(off int, found, expected string) {
-	if !w.dead && w.wants(stageBody) {
-		w.add(problem{stage: stageBody, off: off, pointer: w.pointer(""), found: found, expected: expected, severity: SeverityWarning})
-	}
+	d.Fail(walk.StageBody, ahp.FailMalformed, ahp.CodeInvalidParams, v.Start, found, expected)
 }

@@ -8,239 +8,239 @@ import (
 )
 
 // response reads a result or an error. With want, its id must be that string.
-func (w *walker) response(m *Message, want *string, caps ahp.Capabilities) {
-	start := w.here()
-	if start.kind != '{' {
-		w.shape(start.start, w.describe(start), "one JSON-RPC object")
+func (d *decoder) response(m *Message, want *string, caps ahp.Capabilities) {
+	start := d.Here()
+	if start.Kind != '{' {
+		d.shape(start.Start, walk.Describe(d.Skip()), "one JSON-RPC object")
 		return
 	}
 	var (
 		version, hasResult, hasError bool
-		id, errorVal                 val
+		id, errorVal                 walk.Val
 	)
-	w.open()
-	for w.more() {
-		switch string(w.name()) {
+	d.Open()
+	for d.More() {
+		switch string(d.Name()) {
 		case "jsonrpc":
 			version = true
-			if v := w.skip(); !w.is(v, "2.0") {
-				w.shape(v.start, w.describe(v), `the string "2.0"`)
+			if v := d.Skip(); !d.Is(v, "2.0") {
+				d.shape(v.Start, walk.Describe(v), `the string "2.0"`)
 			}
 		case "id":
-			id = w.skip()
-			if !w.usableID(id) && id.kind != 'n' {
-				w.shape(id.start, w.describe(id), "a string that is not empty, an integer or null")
+			id = d.Skip()
+			if !usableID(d.Text(id)) && id.Kind != 'n' {
+				d.shape(id.Start, walk.Describe(id), "a string that is not empty, an integer or null")
 				break
 			}
-			m.ID = w.raw(id)
+			m.ID = d.Raw(id)
 		case "method":
-			w.shape(w.pos, "a response with a method", "a request or a response")
-			w.skip()
+			d.shape(d.Pos(), "a response with a method", "a request or a response")
+			d.Skip()
 		case "result":
 			hasResult = true
-			w.result(m, caps)
+			d.result(m, caps)
 		case "error":
-			hasError, errorVal = true, w.here()
-			w.rpcError(m)
+			hasError, errorVal = true, d.Here()
+			d.rpcError(m)
 		default:
-			w.keep(&m.Unknown, w.skip())
+			d.Keep(&m.Unknown, d.Skip())
 		}
 	}
 	if !version {
-		w.at(stageShape, ahp.FailMalformed, ahp.CodeInvalidRequest, start.start, "jsonrpc", "nothing", `the string "2.0"`)
+		d.At(walk.StageShape, ahp.FailMalformed, ahp.CodeInvalidRequest, start.Start, "jsonrpc", "nothing", `the string "2.0"`)
 	}
 	switch {
-	case id.kind == 0:
-		w.at(stageShape, ahp.FailMalformed, ahp.CodeInvalidRequest, start.start, "id", "nothing", "the id of the request")
-	case want != nil && !w.is(id, *want):
-		w.at(stageMethod, ahp.FailIDMismatch, ahp.CodeInvalidRequest, id.start, "id", "another id", "the id of the request")
+	case id.Kind == 0:
+		d.At(walk.StageShape, ahp.FailMalformed, ahp.CodeInvalidRequest, start.Start, "id", "nothing", "the id of the request")
+	case want != nil && !d.Is(id, *want):
+		d.At(walk.StageMethod, ahp.FailIDMismatch, ahp.CodeInvalidRequest, id.Start, "id", "another id", "the id of the request")
 	}
 	m.Kind = Response
 	switch {
 	case hasResult && hasError:
-		w.at(stageType, ahp.FailMalformed, ahp.CodeInvalidRequest, errorVal.start, "error", "an error beside a result", "exactly one of result and error")
+		d.At(walk.StageType, ahp.FailMalformed, ahp.CodeInvalidRequest, errorVal.Start, "error", "an error beside a result", "exactly one of result and error")
 	case hasError:
 		m.Kind = ErrorResponse
 	case !hasResult:
-		w.at(stageType, ahp.FailMalformed, ahp.CodeInvalidRequest, start.start, "result", "neither a result nor an error", "exactly one of result and error")
+		d.At(walk.StageType, ahp.FailMalformed, ahp.CodeInvalidRequest, start.Start, "result", "neither a result nor an error", "exactly one of result and error")
 	}
 }
 
 // result reads the result of hooks/intercept (AHP 0.1 section 2.2).
-func (w *walker) result(m *Message, caps ahp.Capabilities) {
-	start := w.here()
-	if start.kind != '{' {
-		w.fail(stageType, ahp.FailMalformed, ahp.CodeInvalidRequest, start.start, w.describe(w.skip()), "an object")
+func (d *decoder) result(m *Message, caps ahp.Capabilities) {
+	start := d.Here()
+	if start.Kind != '{' {
+		d.Fail(walk.StageType, ahp.FailMalformed, ahp.CodeInvalidRequest, start.Start, walk.Describe(d.Skip()), "an object")
 		return
 	}
 	var version, effects bool
-	w.open()
-	for w.more() {
-		switch string(w.name()) {
+	d.Open()
+	for d.More() {
+		switch string(d.Name()) {
 		case "protocolVersion":
 			version = true
-			w.version(m)
+			d.version(m)
 		case "effects":
 			effects = true
-			w.effects(m, caps)
+			d.effects(m, caps)
 		case "extensions":
-			w.extensions(&m.Extensions, &m.HasExtensions)
+			d.extensions(&m.Extensions, &m.HasExtensions)
 		default:
-			w.keep(&m.BodyUnknown, w.skip())
+			d.Keep(&m.BodyUnknown, d.Skip())
 		}
 	}
 	if !version {
-		w.missing(stageVersion, start.start, "protocolVersion", `the string "0.1"`)
+		d.missing(walk.StageVersion, start.Start, "protocolVersion", `the string "0.1"`)
 	}
 	if !effects {
-		w.missing(stageBody, start.start, "effects", "an array, empty or with one deny")
+		d.missing(walk.StageBody, start.Start, "effects", "an array, empty or with one deny")
 	}
 }
 
-func (w *walker) invalidEffect(off int, name, found, expected string) {
-	w.at(stageBody, ahp.FailInvalidEffect, ahp.CodeInternal, off, name, found, expected)
+func (d *decoder) invalidEffect(off int, name, found, expected string) {
+	d.At(walk.StageBody, ahp.FailInvalidEffect, ahp.CodeInternal, off, name, found, expected)
 }
 
 // effects reads an empty array or one with exactly one valid deny (AHP-DEC-001).
-func (w *walker) effects(m *Message, caps ahp.Capabilities) {
-	if list := w.here(); list.kind != '[' {
-		w.invalidEffect(list.start, "", w.describe(w.skip()), "an array, empty or with one deny")
+func (d *decoder) effects(m *Message, caps ahp.Capabilities) {
+	if list := d.Here(); list.Kind != '[' {
+		d.invalidEffect(list.Start, "", walk.Describe(d.Skip()), "an array, empty or with one deny")
 		return
 	}
-	if w.build {
+	if d.Build {
 		m.Effects = []ahp.Effect{}
 	}
 	n := 0
-	w.open()
-	for w.more() {
+	d.Open()
+	for d.More() {
 		if n++; n == 2 {
-			w.invalidEffect(w.pos, "", "a second effect", "an array, empty or with one deny")
+			d.invalidEffect(d.Pos(), "", "a second effect", "an array, empty or with one deny")
 		}
-		d := w.deny(caps)
-		if n == 1 && w.build && d != nil {
-			m.Effects = append(m.Effects, d)
+		x := d.deny(caps)
+		if n == 1 && d.Build && x != nil {
+			m.Effects = append(m.Effects, x)
 		}
 	}
 }
 
 // deny reads one effect. There is no other but deny (V-DEC-2).
-func (w *walker) deny(caps ahp.Capabilities) *ahp.Deny {
-	start := w.here()
-	if start.kind != '{' {
-		w.invalidEffect(start.start, "", w.describe(w.skip()), "an object")
+func (d *decoder) deny(caps ahp.Capabilities) *ahp.Deny {
+	start := d.Here()
+	if start.Kind != '{' {
+		d.invalidEffect(start.Start, "", walk.Describe(d.Skip()), "an object")
 		return nil
 	}
-	d := new(ahp.Deny)
+	x := new(ahp.Deny)
 	var typ, reason, known bool
-	var ext val
-	w.open()
-	for w.more() {
-		switch string(w.name()) {
+	var ext walk.Val
+	d.Open()
+	for d.More() {
+		switch string(d.Name()) {
 		case "type":
 			typ = true
-			v := w.skip()
-			known = w.is(v, string(ahp.EffectDeny))
+			v := d.Skip()
+			known = d.Is(v, string(ahp.EffectDeny))
 			switch {
-			case v.kind != '"':
-				w.invalidEffect(v.start, "", w.describe(v), "deny")
+			case v.Kind != '"':
+				d.invalidEffect(v.Start, "", walk.Describe(v), "deny")
 			case !known:
-				w.invalidEffect(v.start, "", "another effect", "deny")
+				d.invalidEffect(v.Start, "", "another effect", "deny")
 			case !caps.Allows(ahp.EffectDeny):
-				w.invalidEffect(v.start, "", "an effect that was not offered", "an effect of the request's capabilities")
+				d.invalidEffect(v.Start, "", "an effect that was not offered", "an effect of the request's capabilities")
 			}
-			w.spelling(&d.Unknown, "type", v, false)
+			d.spelling(&x.Unknown, "type", v, false)
 		case "reason":
 			reason = true
-			v := w.skip()
-			if v.kind != '"' || v.end-v.start == 2 {
-				w.invalidEffect(v.start, "", w.describe(v), "a string that is not empty")
+			v := d.Skip()
+			if v.Kind != '"' || v.Empty() {
+				d.invalidEffect(v.Start, "", walk.Describe(v), "a string that is not empty")
 				break
 			}
-			d.Reason = w.str(v)
-			w.spelling(&d.Unknown, "reason", v, false)
+			x.Reason = d.Str(v)
+			d.spelling(&x.Unknown, "reason", v, false)
 		case "code":
-			v := w.skip()
-			if v.kind != '"' || !reverseDNS(w.content(v)) {
-				w.invalidEffect(v.start, "", w.describe(v), "a reverse-DNS name such as com.example.policy.rule")
+			v := d.Skip()
+			if v.Kind != '"' || !reverseDNS(d.Content(v)) {
+				d.invalidEffect(v.Start, "", walk.Describe(v), "a reverse-DNS name such as com.example.policy.rule")
 				break
 			}
-			d.Code = w.str(v)
-			w.spelling(&d.Unknown, "code", v, false)
+			x.Code = d.Str(v)
+			d.spelling(&x.Unknown, "code", v, false)
 		case "extensions":
-			ext = w.here()
-			if ext.kind != '{' {
-				w.invalidEffect(ext.start, "", w.describe(w.skip()), "an object")
+			ext = d.Here()
+			if ext.Kind != '{' {
+				d.invalidEffect(ext.Start, "", walk.Describe(d.Skip()), "an object")
 				break
 			}
-			d.HasExtensions = true
-			w.open()
-			for w.more() {
-				if !reverseDNS(w.name()) {
-					w.invalidEffect(w.pos, "", "a member name that is not reverse-DNS", "a reverse-DNS name such as com.example.trace")
+			x.HasExtensions = true
+			d.Open()
+			for d.More() {
+				if !reverseDNS(d.Name()) {
+					d.invalidEffect(d.Pos(), "", "a member name that is not reverse-DNS", "a reverse-DNS name such as com.example.trace")
 				}
-				w.keep(&d.Extensions, w.skip())
+				d.Keep(&x.Extensions, d.Skip())
 			}
 		default:
-			w.keep(&d.Unknown, w.skip())
+			d.Keep(&x.Unknown, d.Skip())
 		}
 	}
 	if !typ {
-		w.invalidEffect(start.start, "type", "nothing", "deny")
+		d.invalidEffect(start.Start, "type", "nothing", "deny")
 	}
 	if !reason && (known || !typ) {
-		w.invalidEffect(start.start, "reason", "nothing", "a string that is not empty")
+		d.invalidEffect(start.Start, "reason", "nothing", "a string that is not empty")
 	}
-	return d
+	return x
 }
 
 // rpcError reads the error object of an error response (AHP 0.1 section 2.4).
-func (w *walker) rpcError(m *Message) {
+func (d *decoder) rpcError(m *Message) {
 	wrong := func(off int, name, found, expected string) {
-		w.at(stageType, ahp.FailMalformed, ahp.CodeInvalidRequest, off, name, found, expected)
+		d.At(walk.StageType, ahp.FailMalformed, ahp.CodeInvalidRequest, off, name, found, expected)
 	}
-	start := w.here()
-	if start.kind != '{' {
-		wrong(start.start, "", w.describe(w.skip()), "an object")
+	start := d.Here()
+	if start.Kind != '{' {
+		wrong(start.Start, "", walk.Describe(d.Skip()), "an object")
 		return
 	}
 	e := new(RPCError)
 	var code, message bool
-	w.open()
-	for w.more() {
-		switch string(w.name()) {
+	d.Open()
+	for d.More() {
+		switch string(d.Name()) {
 		case "code":
 			code = true
-			v := w.skip()
+			v := d.Skip()
 			var n int64
 			fits, ok := false, false
-			if v.kind == '0' {
-				n, fits, ok = walk.Integer(w.b[v.start:v.end])
+			if v.Kind == '0' {
+				n, fits, ok = walk.Integer(d.Text(v))
 			}
 			if !ok {
-				wrong(v.start, "", w.describe(v), "an integer")
+				wrong(v.Start, "", walk.Describe(v), "an integer")
 			}
 			if fits && math.MinInt32 <= n && n <= math.MaxInt32 {
 				e.Code = ahp.ErrorCode(n)
 			}
 		case "message":
 			message = true
-			v := w.skip()
-			if v.kind != '"' {
-				wrong(v.start, "", w.describe(v), "a string")
+			v := d.Skip()
+			if v.Kind != '"' {
+				wrong(v.Start, "", walk.Describe(v), "a string")
 				break
 			}
-			e.Message = w.str(v)
+			e.Message = d.Str(v)
 		case "data":
-			e.Data = w.raw(w.skip())
+			e.Data = d.Raw(d.Skip())
 		default:
-			w.keep(&m.BodyUnknown, w.skip())
+			d.Keep(&m.BodyUnknown, d.Skip())
 		}
 	}
 	if !code {
-		wrong(start.start, "code", "nothing", "an integer")
+		wrong(start.Start, "code", "nothing", "an integer")
 	}
 	if !message {
-		wrong(start.start, "message", "nothing", "a string")
+		wrong(start.Start, "message", "nothing", "a string")
 	}
 	m.RPCError = e
 }

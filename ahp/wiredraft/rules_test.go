@@ -234,7 +234,7 @@ func TestRules(t *testing.T) {
 	t.Run("AHP-RPC-001", func(t *testing.T) {
 		wantCode(t, edit(t, validRequest, `"2.0"`, `"1.0"`), ahp.CodeInvalidRequest, "/jsonrpc")
 		wantCode(t, edit(t, validRequest, `"jsonrpc":"2.0",`, ``), ahp.CodeInvalidRequest, "/jsonrpc")
-		wantCode(t, edit(t, validRequest, `ls`, "l\xff"), ahp.CodeParse, "")
+		wantCode(t, edit(t, validRequest, `ls`, "l\xff"), ahp.CodeParse, "/params/event/tool/input")
 		wantClass(t, edit(t, result(`{"type":"deny","reason":"no"}`), `no`, `\ud800`), ahp.FailMalformed, "/result/effects/0/reason")
 	})
 	t.Run("AHP-RPC-002", func(t *testing.T) {

@@ -100,6 +100,9 @@ func (w *Walker) stop(p Problem) {
 		return
 	}
 	p.Stage, p.Class = StageParse, ahp.FailMalformed
+	if w.Lint {
+		w.probs = w.probs[:0] // a text that is not JSON has one problem: what it says is nobody's word
+	}
 	w.Add(p)
 	w.dead = true
 }
@@ -113,10 +116,16 @@ func (w *Walker) cutOff() {
 	w.fault(len(w.b), "the end of the text inside a JSON value", "the rest of the value")
 }
 
+func (w *Walker) notUTF8(off int) { w.fault(off, "bytes that are not UTF-8", "UTF-8") }
+
 // unexpected reports that what stands at the current position is not JSON.
 func (w *Walker) unexpected() {
 	if w.pos >= len(w.b) {
 		w.cutOff()
+		return
+	}
+	if invalidAt(w.b[:min(len(w.b), w.pos+utf8.UTFMax)], w.pos) == w.pos {
+		w.notUTF8(w.pos)
 		return
 	}
 	w.fault(w.pos, "text that is not JSON", "one JSON value")

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/internal/walk"
@@ -87,7 +88,7 @@ func TestProblems(t *testing.T) {
 		{"members", `{"a":` + members(4) + `}`, bound(func(l *walk.Limits) { l.MaxMembers = 3 }), walk.StageLimit, ahp.CodeInvalidRequest, 27, "/a", "more than 3 members in one object"},
 		{"items", `[1,2,3]`, bound(func(l *walk.Limits) { l.MaxItems = 2 }), walk.StageLimit, ahp.CodeInvalidRequest, 5, "/2", "more than 2 items in one array"},
 		{"line", "{\n}", bound(func(l *walk.Limits) { l.SingleLine = true }), walk.StageParse, ahp.CodeParse, 1, "", "a raw line feed inside the message"},
-		{"utf8", "{\"a\":\"x\xff\"}", nil, walk.StageParse, ahp.CodeParse, 7, "", "bytes that are not UTF-8"},
+		{"utf8", "{\"a\":\"x\xff\"}", nil, walk.StageParse, ahp.CodeParse, 7, "/a", "bytes that are not UTF-8"},
 		{"nothing", "  ", nil, walk.StageParse, ahp.CodeParse, 2, "", "no JSON value"},
 		{"more", `{} x`, nil, walk.StageParse, ahp.CodeParse, 3, "", "more data after the JSON value"},
 		{"cut", `{"a":[1,`, nil, walk.StageParse, ahp.CodeParse, 8, "/a/1", "the end of the text inside a JSON value"},
@@ -96,10 +97,17 @@ func TestProblems(t *testing.T) {
 		{"escape", `["\x"]`, nil, walk.StageParse, ahp.CodeParse, 2, "/0", "an escape that JSON does not have"},
 		{"surrogate", `["\udc00"]`, nil, walk.StageParse, ahp.CodeParse, 2, "/0", "half of a surrogate pair"},
 		{"control", "[\"a\x01\"]", nil, walk.StageParse, ahp.CodeParse, 3, "/0", "a raw control character inside a string"},
-		{"syntax", `{"a":tru}`, nil, walk.StageParse, ahp.CodeParse, 5, "/a", "text that is not JSON"},
+		{"syntax", `{"a":tru}`, nil, walk.StageParse, ahp.CodeParse, 8, "/a", "text that is not JSON"},
 		{"twice", `{"a":1,"b":{"x":1,"\u0078":2}}`, nil, walk.StageParse, ahp.CodeParse, 18, "/b/x", "a member name that the object already has"},
 		{"twice of many", members(100)[:len(members(100))-1] + `,"k50":1}`, nil, walk.StageParse, ahp.CodeParse, len(members(100)), "/k50", "a member name that the object already has"},
-		{"secret", `{"a":{"secret":{"b":tru}}}`, nil, walk.StageParse, ahp.CodeParse, 20, "/a", "text that is not JSON"},
+		{"number", `{"a":[1.x]}`, nil, walk.StageParse, ahp.CodeParse, 8, "/a/0", "text that is not JSON"},
+		{"between", `{"a":[1 2]}`, nil, walk.StageParse, ahp.CodeParse, 8, "/a", "text that is not JSON"},
+		{"cut array", `{"a":[`, nil, walk.StageParse, ahp.CodeParse, 6, "/a", "the end of the text inside a JSON value"},
+		{"cut rune", "[\"a\xe2\x82", nil, walk.StageParse, ahp.CodeParse, 5, "/0", "the end of the text inside a JSON value"},
+		{"utf8 first", "[\"a\xe2\x82\x01\"]", nil, walk.StageParse, ahp.CodeParse, 3, "/0", "bytes that are not UTF-8"},
+		{"utf8 outside", "[1,\x80]", nil, walk.StageParse, ahp.CodeParse, 3, "/1", "bytes that are not UTF-8"},
+		{"twice and cut", `{"a":1,"a"`, nil, walk.StageParse, ahp.CodeParse, 7, "/a", "a member name that the object already has"},
+		{"secret", `{"a":{"secret":{"b":tru}}}`, nil, walk.StageParse, ahp.CodeParse, 23, "/a", "text that is not JSON"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -124,6 +132,42 @@ func TestProblems(t *testing.T) {
 			t.Errorf("%+v", list)
 		}
 	})
+	t.Run("lint of no JSON", func(t *testing.T) {
+		_, list := read(`{"a":1,"a":2]`, func(w *walk.Walker, _ *walk.Limits) { w.Lint = true })
+		if len(list) != 1 || list[0].Off != 12 || list[0].Pointer != "" {
+			t.Errorf("%+v", list)
+		}
+	})
+}
+
+// TestUTF8 holds that bytes which are not UTF-8 are found in a string, and in a name, of
+// any length, and what is UTF-8 is taken.
+func TestUTF8(t *testing.T) {
+	for _, x := range []string{"\x80", "\xff", "\xc3", "\xe2\x82", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x7f", "\u00e9", "\u20ac", "\U0001f600"} {
+		for before := range 36 {
+			for _, after := range []string{"", "a", `\n`, "\u00e9", "12345678", "1234567890abcdef1"} {
+				s := strings.Repeat("a", before) + x + after
+				for _, text := range []string{`["` + s + `","` + s + `"]`, `{"` + s + `":1}`, `["1234567","` + s} {
+					_, list := read(text, nil)
+					off := strings.Index(text, x)
+					switch {
+					case !utf8.ValidString(x):
+						if len(list) != 1 || list[0].Off != off || list[0].Found != "bytes that are not UTF-8" {
+							if last := after == "" && !utf8.FullRuneInString(x) && strings.HasSuffix(text, x); !last {
+								t.Errorf("%q: %+v", text, list)
+							}
+						}
+					case strings.HasSuffix(text, s):
+						if len(list) != 1 || list[0].Found != "the end of the text inside a JSON value" {
+							t.Errorf("%q: %+v", text, list)
+						}
+					case len(list) > 0:
+						t.Errorf("%q: %+v", text, list)
+					}
+				}
+			}
+		}
+	}
 }
 
 // TestOpenValues holds that no pointer goes into a value that a reader skips whole.

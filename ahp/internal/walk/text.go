@@ -11,58 +11,117 @@ import (
 	"github.com/holdpoint/holdpoint/ahp"
 )
 
+const (
+	ones = 0x0101010101010101
+	high = 0x8080808080808080
+)
+
+// plain reports whether each byte of x is ASCII that a string holds as it is. It is the
+// short test for the most of a text: a borrow can only come from a byte that is not.
+func plain(x uint64) bool {
+	return (x|(x-ones*' ')|((x^ones*'"')-ones)|((x^ones*'\\')-ones))&high == 0
+}
+
+// plainRun returns how many bytes at the begin of b are surely plain, in eights. It is a
+// function of its own because its loop, inside stringEnd, is short of registers.
+//
+//go:noinline
+func plainRun(b []byte) int {
+	n := 0
+	for ; len(b) >= 16; b = b[16:] {
+		if !plain(binary.LittleEndian.Uint64(b)) {
+			return n
+		}
+		if !plain(binary.LittleEndian.Uint64(b[8:])) {
+			return n + 8
+		}
+		n += 16
+	}
+	return n
+}
+
 // special has a bit in each byte of x that ends a plain run inside a string: a quote,
 // a backslash or a control character. Only the lowest one is exact.
 func special(x uint64) uint64 {
-	const (
-		ones = 0x0101010101010101
-		high = 0x8080808080808080
-	)
 	quote := x ^ ones*'"'
 	slash := x ^ ones*'\\'
 	return ((quote-ones)&^quote | (slash-ones)&^slash | (x-ones*0x20)&^x) & high
 }
 
 // stringEnd returns the position after the string at i, and whether it has escapes.
-// At a fault it reports that.
+// At a fault it reports that. A string is the only place where bytes beyond ASCII may
+// stand, so that UTF-8 is checked here.
 func (w *Walker) stringEnd(i int) (end int, esc bool) {
 	b := w.b
-	for i++; ; {
+	start := i + 1
+	var wide uint64 // has a high bit if a byte of the string may be beyond ASCII
+	for i = start; ; {
 		for i+8 <= len(b) {
-			if m := special(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+			x := binary.LittleEndian.Uint64(b[i:])
+			if plain(x) {
+				i += 8 + plainRun(b[i+8:])
+				continue
+			}
+			wide |= x
+			if m := special(x); m != 0 {
 				i += bits.TrailingZeros64(m) >> 3
 				break
 			}
 			i += 8
 		}
 		for i < len(b) && b[i] != '"' && b[i] != '\\' && b[i] >= 0x20 {
+			wide |= uint64(b[i])
 			i++
 		}
-		switch {
-		case i >= len(b):
-			w.cutOff()
-			return len(b), esc
-		case b[i] == '"':
-			return i + 1, esc
-		case b[i] == '\\':
-			esc = true
-			n := escapeLen(b[i:])
-			switch {
-			case n > 0:
-				i += n
-				continue
-			case n < 0:
-				w.fault(i, "half of a surrogate pair", "whole Unicode characters")
-			case len(b)-i < 6 && incomplete(b[i:]):
-				w.cutOff()
-			default:
-				w.fault(i, "an escape that JSON does not have", "an escape of JSON")
-			}
-		default:
-			w.fault(i, "a raw control character inside a string", "an escape")
+		if i >= len(b) || b[i] != '\\' {
+			break
 		}
-		return len(b), esc
+		esc = true
+		n := escapeLen(b[i:])
+		if n <= 0 {
+			break
+		}
+		i += n
 	}
+	if i < len(b) && b[i] == '"' && (wide&high == 0 || utf8.Valid(b[start:i])) {
+		return i + 1, esc
+	}
+	w.badString(start, i)
+	return len(b), esc
+}
+
+// badString reports what is wrong with a string that begins at start and is good up to
+// i, but perhaps for its UTF-8.
+func (w *Walker) badString(start, i int) {
+	b := w.b
+	if bad := invalidAt(b[:i], start); bad < i && (i < len(b) || utf8.FullRune(b[bad:])) {
+		w.notUTF8(bad)
+		return
+	}
+	switch {
+	case i >= len(b):
+		w.cutOff()
+	case b[i] != '\\':
+		w.fault(i, "a raw control character inside a string", "an escape")
+	case escapeLen(b[i:]) < 0:
+		w.fault(i, "half of a surrogate pair", "whole Unicode characters")
+	case len(b)-i < 6 && incomplete(b[i:]):
+		w.cutOff()
+	default:
+		w.fault(i, "an escape that JSON does not have", "an escape of JSON")
+	}
+}
+
+// invalidAt returns the position of the first byte from i on that is not UTF-8.
+func invalidAt(b []byte, i int) int {
+	for i < len(b) {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n == 1 {
+			break
+		}
+		i += n
+	}
+	return i
 }
 
 // incomplete reports whether the text may have been cut off inside this escape.
@@ -130,8 +189,9 @@ func unhex(c byte) rune {
 	return -1
 }
 
-// numberEnd returns the length of the JSON number at the begin of b, or 0.
-func numberEnd(b []byte) int {
+// numberEnd returns the length of the JSON number at the begin of b; where there is
+// none, how far it could have been one.
+func numberEnd(b []byte) (n int, ok bool) {
 	digits := func(i int) int {
 		for i < len(b) && '0' <= b[i] && b[i] <= '9' {
 			i++
@@ -144,7 +204,7 @@ func numberEnd(b []byte) int {
 	}
 	switch j := digits(i); {
 	case j == i:
-		return 0
+		return i, false
 	case b[i] == '0':
 		i++ // a digit behind it is found to be no comma
 	default:
@@ -153,7 +213,7 @@ func numberEnd(b []byte) int {
 	if i < len(b) && b[i] == '.' {
 		j := digits(i + 1)
 		if j == i+1 {
-			return 0
+			return j, false
 		}
 		i = j
 	}
@@ -164,11 +224,11 @@ func numberEnd(b []byte) int {
 		}
 		k := digits(j)
 		if k == j {
-			return 0
+			return k, false
 		}
 		i = k
 	}
-	return i
+	return i, true
 }
 
 // appendUnquoted appends the value of a valid string, given without its quotes.

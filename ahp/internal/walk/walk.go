@@ -11,7 +11,6 @@ package walk
 import (
 	"bytes"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/holdpoint/holdpoint/ahp"
 )
@@ -65,6 +64,7 @@ type seg struct {
 	end                byte // } or ]
 	n                  int  // members or items so far, the current one included
 	nameStart, nameEnd int  // the current member's name, quotes included
+	nameEsc            bool // it has a backslash
 	first              int  // of the names in seen, the first of this object
 	mask               uint64
 }
@@ -101,10 +101,11 @@ func (w *Walker) Release() {
 	if cap(w.seen) > keep {
 		w.seen = nil
 	}
-	w.Reset(nil, Limits{})
+	clear(w.probs[:cap(w.probs)])
+	w.b, w.text, w.own, w.many, w.probs = nil, "", nil, nil, w.probs[:0]
 }
 
-// Start checks what concerns the text as a whole (size, UTF-8, line feeds) and moves
+// Start checks what concerns the text as a whole (size, line feeds) and moves
 // to the outermost value. It reports whether that may be read.
 func (w *Walker) Start() bool {
 	b := w.b
@@ -113,10 +114,6 @@ func (w *Walker) Start() bool {
 			Code: ahp.CodeInvalidRequest, Off: w.lim.MaxBytes,
 			Found: "more than " + strconv.Itoa(w.lim.MaxBytes) + " bytes", Expected: "a text within the limit",
 		})
-		return false
-	}
-	if !utf8.Valid(b) {
-		w.fault(invalidAt(b), "bytes that are not UTF-8", "UTF-8")
 		return false
 	}
 	if w.lim.SingleLine {
@@ -131,18 +128,6 @@ func (w *Walker) Start() bool {
 		return false
 	}
 	return true
-}
-
-func invalidAt(b []byte) int {
-	i := 0
-	for i < len(b) {
-		r, n := utf8.DecodeRune(b[i:])
-		if r == utf8.RuneError && n == 1 {
-			break
-		}
-		i += n
-	}
-	return i
 }
 
 // End reports data after the outermost value, which was passed.
@@ -170,12 +155,10 @@ func (w *Walker) Depth() int { return len(w.path) }
 
 func (w *Walker) space() {
 	for w.pos < len(w.b) {
-		switch w.b[w.pos] {
-		case ' ', '\t', '\r', '\n':
-			w.pos++
-		default:
+		if c := w.b[w.pos]; c > ' ' || c != ' ' && c != '\n' && c != '\r' && c != '\t' {
 			return
 		}
+		w.pos++
 	}
 }
 
@@ -230,11 +213,12 @@ func (w *Walker) More() bool {
 		w.seen = w.seen[:s.first]
 		w.path = w.path[:len(w.path)-1]
 		return false
-	case s.n == 0:
-	case c == ',':
+	case s.n == 0 && w.pos < len(w.b):
+	case c == ',' && s.n > 0:
 		w.pos++
 		w.space()
 	default:
+		s.n = 0 // the fault lies in the container itself
 		w.unexpected()
 		return false
 	}
@@ -260,7 +244,13 @@ func (w *Walker) More() bool {
 	if w.dead {
 		return false
 	}
-	s.nameStart, s.nameEnd = start, end
+	s.nameStart, s.nameEnd, s.nameEsc = start, end, esc
+	if w.repeated(s) {
+		w.Fail(StageParse, ahp.FailMalformed, ahp.CodeParse, start, "a member name that the object already has", "each name once")
+		if w.dead = !w.Lint; w.dead {
+			return false
+		}
+	}
 	w.pos = end
 	w.space()
 	if w.pos >= len(w.b) || w.b[w.pos] != ':' {
@@ -269,11 +259,6 @@ func (w *Walker) More() bool {
 	}
 	w.pos++
 	w.space()
-	if w.repeated(s, esc) {
-		w.Fail(StageParse, ahp.FailMalformed, ahp.CodeParse, start, "a member name that the object already has", "each name once")
-		w.dead = !w.Lint
-		return !w.dead
-	}
 	return true
 }
 
@@ -281,8 +266,8 @@ func (w *Walker) More() bool {
 const few = 32
 
 // repeated reports whether the object has the current name already, and notes it.
-func (w *Walker) repeated(s *seg, esc bool) bool {
-	if s.n == 1 && !esc { // most objects of one member need nothing more
+func (w *Walker) repeated(s *seg) bool {
+	if s.n == 1 && !s.nameEsc { // most objects of one member need nothing more
 		w.seen = append(w.seen, span{s.nameStart, s.nameEnd})
 		s.mask = nameBit(w.b[s.nameStart+1 : s.nameEnd-1])
 		return false
@@ -335,18 +320,18 @@ func nameBit(name []byte) uint64 {
 // Name returns the current member's name. It is valid until the next call.
 func (w *Walker) Name() []byte {
 	s := &w.path[len(w.path)-1]
-	q := w.b[s.nameStart:s.nameEnd]
-	if bytes.IndexByte(q, '\\') < 0 {
-		return q[1 : len(q)-1]
+	name := w.b[s.nameStart+1 : s.nameEnd-1]
+	if !s.nameEsc {
+		return name
 	}
-	w.names = appendUnquoted(w.names[:0], q[1:len(q)-1])
+	w.names = appendUnquoted(w.names[:0], name)
 	return w.names
 }
 
 // NameVal returns the current member's name as a string value.
 func (w *Walker) NameVal() Val {
 	s := &w.path[len(w.path)-1]
-	return Val{Kind: '"', Start: s.nameStart, End: s.nameEnd, Esc: bytes.IndexByte(w.b[s.nameStart:s.nameEnd], '\\') >= 0}
+	return Val{Kind: '"', Start: s.nameStart, End: s.nameEnd, Esc: s.nameEsc}
 }
 
 // Skip moves past the value at the current position and returns its span.
@@ -388,17 +373,20 @@ func (w *Walker) scalar() byte {
 	case 'n':
 		word = "null"
 	default:
-		n := numberEnd(rest)
-		if n == 0 {
+		n, ok := numberEnd(rest)
+		w.pos += n
+		if !ok {
 			w.unexpected()
 			return 0
 		}
-		w.pos += n
 		return '0'
 	}
-	if len(rest) < len(word) || string(rest[:len(word)]) != word {
-		w.unexpected()
-		return 0
+	for i := range len(word) {
+		if i == len(rest) || rest[i] != word[i] {
+			w.pos += i
+			w.unexpected()
+			return 0
+		}
 	}
 	w.pos += len(word)
 	return word[0]
@@ -440,7 +428,7 @@ type Later struct {
 // Later notes the current member, which the caller then skips.
 func (w *Walker) Later() Later {
 	s := w.path[len(w.path)-1]
-	return Later{at: seg{end: s.end, n: s.n, nameStart: s.nameStart, nameEnd: s.nameEnd}, pos: w.pos}
+	return Later{at: seg{end: s.end, n: s.n, nameStart: s.nameStart, nameEnd: s.nameEnd, nameEsc: s.nameEsc}, pos: w.pos}
 }
 
 // Valid reports whether l notes a member.

@@ -16,6 +16,9 @@ var texts = []string{
 	`[]`, `[1]`, `[1,]`, `[,1]`, `[1 2]`, `[1`, `[`, `]`, `{}`, `{"a":1}`, `{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{"a" 1}`, `{a:1}`, `{"a":1 "b":2}`,
 	`{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `{"\u0061":1,"a":2}`, `{"a":{"b":1,"b":2}}`, `{"a":[{"x":1,"x":2}]}`, `{"a":1]`, `[1}`, `{"a":1`, `{"a`, `{"a":`,
 	"\ufeff{}", `{"":1,"":2}`, `[[[[]]]]`, `"aaaaaaaaaaaaaaaaaaaaaaaaaaaa\naaaaaaaaaaaaaaaaaaaa"`, "\"aaaaaaaaaaaaaaaaaaaaaaaa\naaaaaaaaaa\"", `"\/\b\f\n\r\t\"\\"`, "{\x00}",
+	"\t{\"a\" : [1,-0,0.5,1e9,1E-9,1.25e+10,true,false,null,\"\"] , \"b\":{\"a\":{}}}\r\n", `"12345678 1234567\" \\ \/ \b\f\n\r\t 12345678"`,
+	`"\u0041\u00e9\uD83D\uDE00 ` + "\u00e9\u20ac\U0001f600" + `"`, `{"same":1,"sane":2,"Same":3,"":4}`, `{"x":{"a":1,"b":{"a":1},"a":2}}`, `-01`, `NaN`,
+	`"\u12g4"`, `"\uD83D\n"`, `"\uD83D\uD83D"`, "\"1234567\n\"", "\"12345678\xff\"", "\"\xc0\x80\"", "{}\x00", "\f{}", `{} {}`,
 }
 
 // FuzzCheck holds the walker's verdict against that of jsontext, which is strict in
