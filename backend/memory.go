@@ -32,7 +32,7 @@ type memory struct {
 
 	mu      sync.Mutex
 	entries map[uint64]*entry // by the hash of the key, so that it is made once
-	oldest  *entry // of the answered entries, in the order of their answers
+	oldest  *entry            // of the answered entries, in the order of their answers
 	newest  *entry
 	count   int // answered entries
 	bytes   int // of the answered entries

@@ -159,7 +159,7 @@ func (g *Gateway) recordOversize(ctx context.Context, h *hookwire.Header) {
 		PolicyDigest: g.decider.Digest(), Client: h.Client, Adapter: agent,
 	})
 	g.count(agent, &r)
-	e := g.settlementEntry(audit.Settlement, agent, &r, nil)
+	e := g.settlementEntry(nil, audit.Settlement, agent, &r, nil)
 	e.Flags = append(e.Flags, "oversize")
 	if err := g.audit.append(ctx, e); err != nil {
 		g.log.LogAttrs(ctx, slog.LevelError, "record of an oversized payload was not written", slog.String("error", err.Error()))

@@ -261,7 +261,7 @@ const keptRecord = 4 << 10
 // appendRecord writes a settlement, or an answer, to the audit log.
 func (g *Gateway) appendRecord(ctx context.Context, kind audit.Kind, agent string, r *settle.Record, j *judgement) error {
 	buf := records.Get().(*[]byte)
-	e := g.entryIn((*buf)[:0], kind, agent, r, j)
+	e := g.settlementEntry((*buf)[:0], kind, agent, r, j)
 	if cap(e.Data) <= keptRecord {
 		*buf = e.Data
 	}
@@ -281,14 +281,9 @@ func (g *Gateway) count(agent string, r *settle.Record) {
 	}
 }
 
-// settlementEntry is an entry with memory of its own.
-func (g *Gateway) settlementEntry(kind audit.Kind, agent string, r *settle.Record, j *judgement) audit.Entry {
-	return g.entryIn(nil, kind, agent, r, j)
-}
-
-// entryIn puts what people search by into columns. The record itself is written
-// behind buf.
-func (g *Gateway) entryIn(buf []byte, kind audit.Kind, agent string, r *settle.Record, j *judgement) audit.Entry {
+// settlementEntry puts what people search by into columns. The record itself is
+// written behind buf.
+func (g *Gateway) settlementEntry(buf []byte, kind audit.Kind, agent string, r *settle.Record, j *judgement) audit.Entry {
 	at, err := time.Parse(time.RFC3339Nano, r.Time)
 	if err != nil {
 		at = time.Time{} // the log fills in the present
