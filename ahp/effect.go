@@ -54,6 +54,31 @@ type Effect interface {
 	effect()
 }
 
+// IsEffect reports whether e is one of the types of this package, and not nil.
+func IsEffect(e Effect) bool {
+	switch e := e.(type) {
+	case *Deny:
+		return e != nil
+	case *Allow:
+		return e != nil
+	case *Ask:
+		return e != nil
+	case *Notify:
+		return e != nil
+	case *Stop:
+		return e != nil
+	case *Continue:
+		return e != nil
+	case *Inject:
+		return e != nil
+	case *Modify:
+		return e != nil
+	case *Return:
+		return e != nil
+	}
+	return false
+}
+
 // Deny refuses the operation (AHP-DEC-002). It holds under fail-open as under
 // fail-closed (V-DEC-1).
 type Deny struct {

@@ -62,6 +62,26 @@ func TestOffers(t *testing.T) {
 	}
 }
 
+// The set is closed, also for who embeds one of its types.
+func TestIsEffect(t *testing.T) {
+	type disguised struct{ *ahp.Deny }
+	for _, e := range []ahp.Effect{
+		nil, (*ahp.Deny)(nil), (*ahp.Allow)(nil), (*ahp.Ask)(nil), (*ahp.Modify)(nil), (*ahp.Return)(nil), (*ahp.Notify)(nil),
+		(*ahp.Inject)(nil), (*ahp.Stop)(nil), (*ahp.Continue)(nil), disguised{&ahp.Deny{Reason: "x"}},
+	} {
+		if ahp.IsEffect(e) {
+			t.Errorf("%T counts as an effect", e)
+		}
+	}
+	for _, e := range []ahp.Effect{
+		&ahp.Deny{}, &ahp.Allow{}, &ahp.Ask{}, &ahp.Modify{}, &ahp.Return{}, &ahp.Notify{}, &ahp.Inject{}, &ahp.Stop{}, &ahp.Continue{},
+	} {
+		if !ahp.IsEffect(e) {
+			t.Errorf("%T is none", e)
+		}
+	}
+}
+
 // Only messages from and to the outside have one role (AHP draft section 9).
 func TestRoleAt(t *testing.T) {
 	want := map[ahp.EventType]ahp.Role{ahp.MessageInbound: ahp.RoleUser, ahp.MessageOutbound: ahp.RoleAssistant}

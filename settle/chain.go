@@ -172,10 +172,9 @@ func accept(caps ahp.Capabilities, effects []ahp.Effect) (*ahp.Deny, *ahp.Failur
 		return nil, invalid("/result/effects/0", errNotKnown)
 	case !caps.Allows(ahp.EffectDeny):
 		return nil, invalid("/result/effects/0/type", errNotOffered)
-	case d.Reason == "":
-		return nil, invalid("/result/effects/0/reason", errNoReason)
-	case d.Code != "" && !ahp.ReverseDNS(d.Code):
-		return nil, invalid("/result/effects/0/code", errBadCode)
+	}
+	if at, err := shape(d); err != nil {
+		return nil, fault(0, at, err)
 	}
 	return d, nil
 }

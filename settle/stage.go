@@ -21,8 +21,8 @@ var (
 // is only asked whether it may be.
 func (next *accepted) stage(a *accepted, s *Step, apply bool) *ahp.Failure {
 	for i, e := range s.Effects { // step 3
-		if err := shape(e); err != nil {
-			return fault(i, "", err)
+		if at, err := shape(e); err != nil {
+			return fault(i, at, err)
 		}
 	}
 	for i, e := range s.Effects { // step 4
@@ -52,66 +52,35 @@ func (next *accepted) stage(a *accepted, s *Step, apply bool) *ahp.Failure {
 	return nil
 }
 
-// shape checks the closed shape of an effect (step 3).
-func shape(e ahp.Effect) error {
-	err := errNotKnown
+// shape checks the closed shape of an effect (step 3). The text is the JSON pointer below
+// it to what is wrong.
+func shape(e ahp.Effect) (string, error) {
+	if !ahp.IsEffect(e) {
+		return "", errNotKnown
+	}
 	switch e := e.(type) {
 	case *ahp.Deny:
-		switch {
-		case e == nil:
-		case e.Reason == "":
-			return errNoReason
-		case e.Code != "" && !ahp.ReverseDNS(e.Code):
-			return errBadCode
-		default:
-			return nil
+		if e.Reason == "" {
+			return "/reason", errNoReason
 		}
-	case *ahp.Allow:
-		if e != nil {
-			return nil
-		}
-	case *ahp.Ask:
-		if e != nil {
-			return nil
-		}
-	case *ahp.Modify:
-		switch {
-		case e == nil:
-		case !e.Target.Known() || e.Operation != ahp.OpReplace && e.Operation != ahp.OpMerge:
-			return errBadTarget
-		default:
-			return nil
-		}
-	case *ahp.Return:
-		if e != nil {
-			return nil
-		}
-	case *ahp.Notify:
-		if e != nil {
-			return nil
-		}
-	case *ahp.Inject:
-		switch {
-		case e == nil:
-		case e.Messages == nil || e.DeliverAt != ahp.DeliverNow && e.DeliverAt != ahp.DeliverNextTurn:
-			return errBadDelivery
-		default:
-			return nil
+		if e.Code != "" && !ahp.ReverseDNS(e.Code) {
+			return "/code", errBadCode
 		}
 	case *ahp.Stop:
-		switch {
-		case e == nil:
-		case e.Reason == "":
-			return errNoStopReason
-		default:
-			return nil
+		if e.Reason == "" {
+			return "/reason", errNoStopReason
 		}
-	case *ahp.Continue:
-		if e != nil {
-			return nil
+	case *ahp.Modify:
+		if !e.Target.Known() || e.Operation != ahp.OpReplace && e.Operation != ahp.OpMerge {
+			return "", errBadTarget
 		}
+	case *ahp.Inject:
+		if e.Messages == nil || e.DeliverAt != ahp.DeliverNow && e.DeliverAt != ahp.DeliverNextTurn {
+			return "", errBadDelivery
+		}
+	case *ahp.Allow, *ahp.Ask, *ahp.Return, *ahp.Notify, *ahp.Continue:
 	}
-	return err
+	return "", nil
 }
 
 // values checks what the effects carry and applies the changes to a private copy. It

@@ -206,7 +206,7 @@ func plainID(id ahp.Raw) bool {
 
 // effect writes one effect, and checks it as [decoder.effect] does.
 func (e *encoder) effect(x ahp.Effect, o offer) {
-	if x == nil || isNil(x) {
+	if !ahp.IsEffect(x) {
 		e.class = ahp.FailInvalidEffect
 		e.bad("no effect", "an effect")
 		e.text("{}")
@@ -271,30 +271,6 @@ func (e *encoder) effect(x ahp.Effect, o offer) {
 		}
 	}
 	e.shut()
-}
-
-func isNil(x ahp.Effect) bool {
-	switch x := x.(type) {
-	case *ahp.Deny:
-		return x == nil
-	case *ahp.Allow:
-		return x == nil
-	case *ahp.Ask:
-		return x == nil
-	case *ahp.Notify:
-		return x == nil
-	case *ahp.Stop:
-		return x == nil
-	case *ahp.Continue:
-		return x == nil
-	case *ahp.Inject:
-		return x == nil
-	case *ahp.Modify:
-		return x == nil
-	case *ahp.Return:
-		return x == nil
-	}
-	return false
 }
 
 // allows reports whether the offer has the effect.
