@@ -142,3 +142,17 @@ func TestLinksOnDisk(t *testing.T) {
 		t.Error("a link that leads to itself is called decided")
 	}
 }
+
+// A makefile whose variables multiply costs steps like everything else.
+func TestMakeVariablesAreBounded(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("cat > Makefile <<'EOF'\n")
+	for c := 'A'; c < 'P'; c++ {
+		fmt.Fprintf(&b, "%c = %s\n", c, strings.Repeat(fmt.Sprintf("$(%c)", c+1), 40))
+	}
+	b.WriteString("all:\n\techo $(A)\nEOF\nmake\n")
+	r := shell.Analyze(t.Context(), b.String(), shell.Options{CWD: "/w", Roots: []string{"/w"}})
+	if len(r.Breaches) == 0 {
+		t.Error("no bound was reached")
+	}
+}

@@ -178,6 +178,9 @@ func (x *inv) inline(prog string, code value) value {
 	defer func() { f.via = via }()
 	before := len(m.res.Actions)
 	out := c.program()
+	if text := code.s; strings.Contains(text, "env") || strings.Contains(text, "ENV") {
+		x.envSearch(c.toks, text)
+	}
 	if lang == "other" && len(m.res.Actions) == before {
 		// Only its calls into the system are known.
 		m.undecided(CodeInline, prog, true, x.cmd, x.span)

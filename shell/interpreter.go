@@ -463,6 +463,7 @@ func (x *inv) otherInterpreter(args []value) value {
 		}
 		return unknownVal(tCmd)
 	case "jq", "yq":
+		x.jqEnv()
 		return x.specOr()
 	case "cmd", "pwsh", "powershell":
 		return x.windowsShell()

@@ -90,6 +90,11 @@ func (x *inv) packageManager(sub string) {
 		// yarn and pnpm run scripts by bare name.
 		if len(pos) > 0 && (x.name == "yarn" || x.name == "pnpm" || x.name == "bun") {
 			name := pos[0].s
+			if v, ok := x.packageScript(name); ok {
+				v.span = x.span
+				f.run(v, ViaFile, nil)
+				return
+			}
 			if projectTool(name) {
 				args := pos
 				for i, a := range x.args {
@@ -103,6 +108,13 @@ func (x *inv) packageManager(sub string) {
 				return
 			}
 			m.undecided(TargetOpaque, x.name+" "+plain(name), riskyTarget(name), x.cmd, x.span)
+		}
+	case "install", "i", "ci", "add":
+		for _, name := range [...]string{"preinstall", "install", "postinstall", "prepare"} {
+			if v, ok := x.packageScript(name); ok {
+				v.span = x.span
+				f.run(v, ViaFile, nil)
+			}
 		}
 	case "uninstall", "remove", "rm", "un", "r", "unlink":
 		for _, v := range pos {

@@ -37,6 +37,14 @@ func (x *inv) project() value {
 		if x.name == "rake" {
 			return x.rake(p.pos)
 		}
+		for _, v := range p.pos {
+			if sh, ok := strings.CutPrefix(v.s, "SHELL="); ok && sh != "" {
+				f.run(v.with(sh), ViaScript, nil)
+			}
+		}
+		if (x.name == "make" || x.name == "gmake") && x.make() {
+			return out
+		}
 		n := 0
 		for _, v := range p.pos {
 			if isAssign(v.s) {
@@ -63,36 +71,6 @@ func (x *inv) project() value {
 					} else if j := strings.IndexByte(p.flags[i].val.s, ';'); j >= 0 {
 						f.run(p.flags[i].val.with(p.flags[i].val.s[j+1:]), ViaScript, nil)
 					}
-				}
-			}
-			if fl := p.flag("-f"); fl != nil && (fl.val.s == "-" || fl.val.s == "/dev/stdin" || strings.HasPrefix(fl.val.s, "/dev/fd/proc")) {
-				text := x.in
-				if strings.HasPrefix(fl.val.s, "/dev/fd/proc") {
-					text = m.files[fl.val.s]
-				}
-				if text.known() {
-					for l := range strings.SplitSeq(text.s, "\n") {
-						if strings.HasPrefix(l, "\t") {
-							f.run(text.with(strings.TrimLeft(l, "\t@-+")), ViaScript, nil)
-						} else if _, rule, ok := strings.Cut(l, ";"); ok {
-							f.run(text.with(rule), ViaScript, nil)
-						}
-					}
-				} else {
-					x.origin(text)
-				}
-			}
-		}
-		if x.name == "make" || x.name == "gmake" {
-			file := "Makefile"
-			if fl := p.flag("-f"); fl != nil {
-				file = fl.val.s
-			}
-			for _, name := range []string{file, "makefile", "GNUmakefile"} {
-				if v, ok := m.files[join(f.cwd, name)]; ok && v.known() {
-					v.span = x.span
-					x.makeText(v, p.pos)
-					return out
 				}
 			}
 		}
@@ -390,33 +368,4 @@ func (x *inv) ormTask(name string, pos []value) {
 		risky = risky && x.namesProduction()
 	}
 	m.undecided(TargetOpaque, x.name+" "+plain(name), risky, x.cmd, x.span)
-}
-
-// makeText runs the recipes of the wanted targets of a makefile, or of all when
-// none is named.
-func (x *inv) makeText(text value, want []value) {
-	on := false
-	first := true
-	for l := range strings.SplitSeq(text.s, "\n") {
-		if strings.HasPrefix(l, "\t") || strings.HasPrefix(l, "    ") {
-			if on {
-				x.f.run(text.with(strings.TrimLeft(l, "\t @-+")), ViaFile, nil)
-			}
-			continue
-		}
-		name, rest, ok := strings.Cut(l, ":")
-		if !ok || strings.HasPrefix(l, "#") || strings.HasPrefix(l, ".") {
-			continue
-		}
-		on = len(want) == 0 && first
-		first = false
-		for _, w := range want {
-			for n := range strings.FieldsSeq(name) {
-				on = on || n == w.s
-			}
-		}
-		if _, recipe, ok := strings.Cut(rest, ";"); ok && on {
-			x.f.run(text.with(recipe), ViaFile, nil)
-		}
-	}
 }
