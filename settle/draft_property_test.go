@@ -4,6 +4,7 @@ import (
 	stdjson "encoding/json"
 	"fmt"
 	"maps"
+	"math/big"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -19,13 +20,110 @@ import (
 	"github.com/holdpoint/holdpoint/settle"
 )
 
-// The reference is a second reading of the contract, written for one boundary at a
-// time as a fold over plain maps and lists. It is slow, copies everything, and shares
-// no code with the package.
+// The reference is a second reading of the contract, written as a fold over plain maps
+// and lists. It is slow, copies everything, and shares no code with the package.
+
+// A place is what the contract says of one boundary (AHP draft sections 7.1, 9 and 14).
+type place struct {
+	effects string // beside message, which stands everywhere
+	target  ahp.Target
+	form    string   // of the target: object, messages, parts
+	role    ahp.Role // of its messages
+	names   []string // of its members, with values that they may have
+	values  []string
+	returns string // form of a supplied result: json, messages, parts, answer
+}
+
+var anyName = []string{"a", "b", "c", "d"}
+
+var places = map[ahp.EventType]place{
+	ahp.SessionStart:          {effects: "inject"},
+	ahp.TurnStart:             {effects: "deny modify stop inject", target: ahp.TargetPrompt, form: "messages", role: ahp.RoleUser},
+	ahp.TurnFinishBefore:      {effects: "modify stop continue", target: ahp.TargetResponse, form: "messages", role: ahp.RoleAssistant},
+	ahp.ModelRequestBefore:    {effects: "deny modify return stop inject", target: ahp.TargetRequest, form: "messages", role: ahp.RoleUser, returns: "messages"},
+	ahp.ModelResponseAfter:    {effects: "modify stop", target: ahp.TargetResponse, form: "messages", role: ahp.RoleAssistant},
+	ahp.ModelSwitchBefore:     {effects: "deny stop"},
+	ahp.ToolBefore:            {effects: "deny allow ask modify return stop inject", target: ahp.TargetInput, form: "object", names: anyName, values: values, returns: "json"},
+	ahp.ToolPermissionRequest: {effects: "deny allow modify stop", target: ahp.TargetInput, form: "object", names: anyName, values: values},
+	ahp.ToolAfter:             {effects: "modify stop continue inject", target: ahp.TargetOutput, form: "messages", role: ahp.RoleTool},
+	ahp.ToolBatchAfter:        {effects: "stop inject"},
+	ahp.CompactBefore:         {effects: "deny modify return inject", target: ahp.TargetInstructions, form: "parts", returns: "parts"},
+	ahp.CompactAfter:          {effects: "modify inject", target: ahp.TargetSummary, form: "parts"},
+	ahp.ConfigChangeBefore:    {effects: "deny"},
+	ahp.TaskChangeBefore:      {effects: "deny"},
+	ahp.WorkspaceChangeBefore: {effects: "deny modify", target: ahp.TargetWorkspace, form: "object", names: []string{"workspaceRoots"}, values: []string{`["/srv"]`, `[]`, `["/a","/b"]`, `["\u002fa"]`}},
+	ahp.ElicitationRequest:    {effects: "deny return", returns: "answer"},
+	ahp.ElicitationResult:     {effects: "modify", target: ahp.TargetContent, form: "object", names: []string{"day", "n", "c"}, values: []string{`1`, `1.0`, `2`, `"x"`, `"\u0078"`, `true`, `["k"]`, `9007199254740993`}},
+	ahp.MessageInbound:        {effects: "deny modify", target: ahp.TargetPrompt, form: "messages", role: ahp.RoleUser},
+	ahp.MessageOutbound:       {effects: "deny modify", target: ahp.TargetContent, form: "messages", role: ahp.RoleAssistant},
+}
+
+func (p place) offers(effect string) bool { return slices.Contains(strings.Fields(p.effects), effect) }
+
+// effective is the target as the reference keeps it: an object, or a line for each
+// entry.
+func (p place) effective(ev *ahp.Event) (object map[string]any, list []string) {
+	switch p.form {
+	case "messages":
+		return nil, lines(ev.Messages)
+	case "parts":
+		switch b := ev.Body.(type) {
+		case *ahp.CompactBeforeBody:
+			return nil, partLines(b.Instructions)
+		case *ahp.CompactAfterBody:
+			return nil, partLines(b.Summary)
+		}
+	case "object":
+		switch b := ev.Body.(type) {
+		case *ahp.WorkspaceChangeBody:
+			object = map[string]any{}
+			if b.Change.CWD != "" {
+				object["cwd"] = b.Change.CWD
+			}
+			if b.Change.WorkspaceRoots != nil {
+				object["workspaceRoots"] = decode(encode(map[string]any{"v": b.Change.WorkspaceRoots}))["v"]
+			}
+			return object, nil
+		case *ahp.ElicitationBody:
+			object, _ = decode(*b.Content.Text)["content"].(map[string]any)
+			return object, nil
+		default:
+			return decode(string(ev.Tool.Input)), nil
+		}
+	}
+	return nil, nil
+}
+
+func lines(ms []ahp.Message) (all []string) {
+	for _, m := range ms {
+		all = append(all, m.ID+" "+string(m.Role)+" "+*m.Parts[0].Text)
+	}
+	return all
+}
+
+func partLines(ps []ahp.Part) (all []string) {
+	for _, p := range ps {
+		all = append(all, p.ID+" "+*p.Text)
+	}
+	return all
+}
+
+// spelled is a supplied result as the reference keeps it.
+func spelled(v *ahp.Value) string {
+	switch {
+	case v == nil:
+		return ""
+	case v.Messages != nil:
+		return strings.Join(lines(v.Messages), "\n")
+	case v.Parts != nil:
+		return strings.Join(partLines(v.Parts), "\n")
+	}
+	return string(v.JSON)
+}
 
 type refState struct {
-	object       map[string]any // tool.before
-	list, origin []string       // tool.after: "id role text", now and at first
+	object       map[string]any
+	list, origin []string // a line for each entry, now; the event's messages at first
 	perm         string
 	candidate    string // "" is none
 	flow         string
@@ -51,7 +149,28 @@ func decode(s string) map[string]any {
 	if d.Decode(&m) != nil {
 		return nil
 	}
+	whole(m)
 	return m
+}
+
+// whole gives whole numbers in v one spelling, since they are compared as values
+// (D-APP-7).
+func whole(v any) any {
+	switch v := v.(type) {
+	case stdjson.Number:
+		if r, ok := new(big.Rat).SetString(string(v)); ok && r.IsInt() {
+			return stdjson.Number(r.Num().String())
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = whole(v[k])
+		}
+	case []any:
+		for i := range v {
+			v[i] = whole(v[i])
+		}
+	}
+	return v
 }
 
 func encode(v any) string {
@@ -135,11 +254,6 @@ func fold(r refState, a answer, left int) (next refState, ok bool) {
 			if next.flow == "none" {
 				next.flow = "continue"
 			}
-		}
-	}
-	for _, id := range next.injected[len(r.injected):] {
-		if slices.ContainsFunc(next.list, func(m string) bool { return strings.HasPrefix(m, id+" ") }) {
-			return r, false
 		}
 	}
 	changed := before != encode([]any{next.object, next.list})
@@ -242,17 +356,24 @@ func genAnswer(at ahp.EventType, inject bool) *rapid.Generator[answer] {
 	})
 }
 
-var values = []string{`1`, `1`, `2`, `"x"`, `null`, `{"k":1}`, `{"k":[1,2]}`, `[]`, `[{}]`, `9007199254740993`, `9007199254740992`, `1.5`}
+var values = []string{`1`, `1`, `1.0`, `10e-1`, `2`, `"x"`, `null`, `{"k":1}`, `{"k":[1,2]}`, `[]`, `[{}]`, `9007199254740993`, `9007199254740992`, `1.5`}
 
 func genItem(t *rapid.T, at ahp.EventType, withInject bool) item {
-	kinds := []string{"message", "merge", "merge", "replace", "stop", "bad"}
-	if at == ahp.ToolBefore {
-		kinds = append(kinds, "deny", "allow", "allow", "ask", "return", "return", "merge")
-	} else {
-		kinds = append(kinds, "continue", "continue")
-	}
-	if withInject {
-		kinds = append(kinds, "inject", "inject")
+	p := places[at]
+	kinds := []string{"message", "bad"}
+	for _, effect := range strings.Fields(p.effects) {
+		switch effect {
+		case "modify":
+			kinds = append(kinds, "merge", "merge", "merge", "replace")
+		case "inject":
+			if withInject {
+				kinds = append(kinds, "inject", "inject")
+			}
+		case "deny", "ask", "stop":
+			kinds = append(kinds, effect)
+		default:
+			kinds = append(kinds, effect, effect)
+		}
 	}
 	it := item{kind: rapid.SampledFrom(kinds).Draw(t, "kind")}
 	word := rapid.SampledFrom([]string{"a", "b", "c\u202e"})
@@ -274,68 +395,123 @@ func genItem(t *rapid.T, at ahp.EventType, withInject bool) item {
 		it.text = rapid.SampledFrom([]string{"", "go", "on"}).Draw(t, "instruction")
 		it.effect = more(it.text)
 	case "return":
-		it.text = rapid.SampledFrom(values).Draw(t, "value")
-		it.effect = supply(it.text)
+		r := supply(rapid.SampledFrom(values).Draw(t, "value"))
+		switch s := word.Draw(t, "text"); p.returns {
+		case "messages":
+			r.Value = ahp.Value{Messages: []ahp.Message{message("m-6", ahp.RoleAssistant, s)}}
+		case "parts":
+			r.Value = ahp.Value{Parts: []ahp.Part{text("p-6", s)}}
+		case "answer":
+			r = supply(rapid.SampledFrom([]string{`{"action":"decline"}`, `{"action":"cancel"}`}).Draw(t, "answer"))
+		}
+		it.text, it.effect = spelled(&r.Value), r
 	case "inject":
-		it.text = rapid.SampledFrom([]string{"m-1", "m-5", "m-7", "m-8", "m-9"}).Draw(t, "id")
+		it.text = rapid.SampledFrom([]string{"m-1", "m-7", "m-8", "m-9"}).Draw(t, "id")
 		it.effect = inject(ahp.DeliverNow, message(it.text, ahp.RoleUser, "x"))
 	case "merge", "replace":
-		if at == ahp.ToolBefore {
-			it.object = map[string]any{}
-			var b strings.Builder
-			for _, k := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 0, 3, rapid.ID[string]).Draw(t, "names") {
-				v := rapid.SampledFrom(values).Draw(t, "value")
-				it.object[k] = decode(`{"v":` + v + `}`)["v"]
-				// Spellings that mean the same.
-				name := rapid.SampledFrom([]string{`"` + k + `"`, fmt.Sprintf(`"\u%04x"`, k[0])}).Draw(t, "spelling")
-				if b.Len() > 0 {
-					b.WriteString(rapid.SampledFrom([]string{",", " ,\n"}).Draw(t, "comma"))
-				}
-				b.WriteString(name + rapid.SampledFrom([]string{":", " : "}).Draw(t, "colon") + v)
+		switch p.form {
+		case "object":
+			it.object, it.effect = genObject(t, p, ahp.Operation(it.kind))
+		case "messages":
+			var ms []ahp.Message
+			for range rapid.IntRange(0, 2).Draw(t, "messages") {
+				ms = append(ms, message(rapid.SampledFrom([]string{"m-1", "m-2", "m-5"}).Draw(t, "id"), p.role,
+					rapid.SampledFrom([]string{"one", "two", "x"}).Draw(t, "text")))
 			}
-			it.effect = object(ahp.TargetInput, ahp.Operation(it.kind), "{"+b.String()+"}")
-			break
+			it.list, it.effect = lines(ms), list(p.target, ahp.Operation(it.kind), ms...)
+		case "parts":
+			var ps []ahp.Part
+			for range rapid.IntRange(0, 2).Draw(t, "parts") {
+				ps = append(ps, text(rapid.SampledFrom([]string{"i-1", "s-1", "p-5"}).Draw(t, "id"),
+					rapid.SampledFrom([]string{"keep names", "a summary", "x"}).Draw(t, "text")))
+			}
+			it.list, it.effect = partLines(ps), parts(p.target, ahp.Operation(it.kind), ps...)
 		}
-		var ms []ahp.Message
-		for range rapid.IntRange(0, 2).Draw(t, "messages") {
-			id := rapid.SampledFrom([]string{"m-1", "m-2", "m-5"}).Draw(t, "id")
-			s := rapid.SampledFrom([]string{"one", "two", "x"}).Draw(t, "text")
-			ms = append(ms, message(id, ahp.RoleTool, s))
-			it.list = append(it.list, id+" tool "+s)
-		}
-		it.effect = list(ahp.TargetOutput, ahp.Operation(it.kind), ms...)
 	case "bad":
-		it.effect = rapid.SampledFrom([]ahp.Effect{
-			nil, (*ahp.Ask)(nil), &ahp.Deny{}, merge(`[]`), merge(`{"a":1,"a":2}`), &ahp.Return{}, stop(""),
-			list(ahp.TargetPrompt, ahp.OpMerge), &ahp.Inject{}, object(ahp.TargetInput, "append", `{}`),
-		}).Draw(t, "effect")
+		it.effect = rapid.SampledFrom(bad(at)).Draw(t, "effect")
 	}
 	return it
 }
 
+// genObject draws an object for a target, with the spellings that mean the same.
+func genObject(t *rapid.T, p place, op ahp.Operation) (map[string]any, ahp.Effect) {
+	o := map[string]any{}
+	least := 0
+	if op == ahp.OpReplace && p.target == ahp.TargetWorkspace {
+		least = 1 // a workspace without a member is none
+	}
+	var b strings.Builder
+	for _, k := range rapid.SliceOfNDistinct(rapid.SampledFrom(p.names), least, min(3, len(p.names)), rapid.ID[string]).Draw(t, "names") {
+		v := rapid.SampledFrom(p.values).Draw(t, "value")
+		o[k] = decode(`{"v":` + v + `}`)["v"]
+		name := rapid.SampledFrom([]string{`"` + k + `"`, fmt.Sprintf(`"\u%04x%s"`, k[0], k[1:])}).Draw(t, "spelling")
+		if b.Len() > 0 {
+			b.WriteString(rapid.SampledFrom([]string{",", " ,\n"}).Draw(t, "comma"))
+		}
+		b.WriteString(name + rapid.SampledFrom([]string{":", " : "}).Draw(t, "colon") + v)
+	}
+	return o, object(p.target, op, "{"+b.String()+"}")
+}
+
+// bad lists effects that no response at a boundary may hold: what has no place there,
+// and what is wrong everywhere.
+func bad(at ahp.EventType) []ahp.Effect {
+	p := places[at]
+	all := []ahp.Effect{
+		nil, (*ahp.Ask)(nil), &ahp.Deny{}, merge(`[]`), merge(`{"a":1,"a":2}`), &ahp.Return{}, stop(""),
+		&ahp.Inject{}, object(ahp.TargetInput, "append", `{}`), list(ahp.TargetWorkspace, ahp.OpMerge),
+		list(ahp.TargetContent, ahp.OpMerge, message("m-5", ahp.RoleTool, "x")), // no place has tool messages as content
+	}
+	for effect, e := range map[string]ahp.Effect{
+		"deny": no("x"), "allow": &ahp.Allow{}, "ask": &ahp.Ask{}, "stop": stop("x"), "continue": more(""),
+		"inject": inject(ahp.DeliverNow, message("m-9", ahp.RoleUser, "x")), "return": supply(`{}`),
+	} {
+		if !p.offers(effect) {
+			all = append(all, e)
+		}
+	}
+	for _, target := range []ahp.Target{
+		ahp.TargetInput, ahp.TargetOutput, ahp.TargetPrompt, ahp.TargetRequest, ahp.TargetResponse,
+		ahp.TargetContent, ahp.TargetInstructions, ahp.TargetSummary, ahp.TargetWorkspace,
+	} {
+		if target != p.target || p.form != "object" {
+			all = append(all, object(target, ahp.OpMerge, `{}`), object(target, ahp.OpReplace, `{"a":1}`))
+		}
+		if target != p.target || p.form != "messages" {
+			all = append(all, list(target, ahp.OpMerge, message("m-5", ahp.RoleUser, "x")))
+		}
+		if target != p.target || p.form != "parts" {
+			all = append(all, parts(target, ahp.OpReplace, text("p-5", "x")))
+		}
+	}
+	return all
+}
+
 func TestDraftProperties(t *testing.T) {
-	t.Run("object", rapid.MakeCheck(func(t *rapid.T) { draftProperties(t, ahp.ToolBefore) }))
-	t.Run("list", rapid.MakeCheck(func(t *rapid.T) { draftProperties(t, ahp.ToolAfter) }))
+	for _, at := range slices.Sorted(maps.Keys(places)) {
+		t.Run(string(at), rapid.MakeCheck(func(t *rapid.T) { draftProperties(t, at) }))
+	}
+	if len(places) != len(interceptable()) {
+		t.Errorf("%d places, %d events can be intercepted", len(places), len(interceptable()))
+	}
 }
 
 func FuzzBoundary(f *testing.F) {
 	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
-		draftProperties(t, rapid.SampledFrom([]ahp.EventType{ahp.ToolBefore, ahp.ToolAfter}).Draw(t, "at"))
+		draftProperties(t, rapid.SampledFrom(slices.Sorted(maps.Keys(places))).Draw(t, "at"))
 	}))
 }
 
 func draftProperties(t *rapid.T, at ahp.EventType) {
 	left := rapid.IntRange(0, 1).Draw(t, "left")
 	answers := rapid.SliceOfN(genAnswer(at, rapid.Bool().Draw(t, "inject")), 0, 6).Draw(t, "answers")
-	ref := refState{object: map[string]any{}, perm: "none", flow: "none"}
-	ev := boundary(at)
-	if at == ahp.ToolBefore {
+	ref := refState{perm: "none", flow: "none"}
+	ev, p := boundary(at), places[at]
+	if p.target == ahp.TargetInput {
 		ev.Tool.Input = ahp.Raw(`{"a":1,"b":{"k":1}}`)
-		ref.object = decode(string(ev.Tool.Input))
-	} else {
-		ref.list = []string{"m-1 tool one", "m-2 tool two"}
-		ref.origin = ref.list
 	}
+	ref.origin = lines(ev.Messages)
+	ref.object, ref.list = p.effective(ev)
 	frozen := encode(ev)
 	caps := everything(at, int64(left))
 
@@ -398,18 +574,8 @@ func draftProperties(t *rapid.T, at ahp.EventType) {
 	if got.State != want.outcome() || string(got.Permission) != want.perm || got.FailedOpen != want.open {
 		t.Fatalf("%s %s %v, want %s %s %v", got.State, got.Permission, got.FailedOpen, want.outcome(), want.perm, want.open)
 	}
-	if at == ahp.ToolBefore {
-		if v := decode(string(got.Event.Tool.Input)); !reflect.DeepEqual(v, want.object) {
-			t.Fatalf("effective %s, want %s", got.Event.Tool.Input, encode(want.object))
-		}
-	} else {
-		var have []string
-		for _, m := range got.Event.Messages {
-			have = append(have, m.ID+" "+string(m.Role)+" "+*m.Parts[0].Text)
-		}
-		if !slices.Equal(have, want.list) {
-			t.Fatalf("effective %q, want %q", have, want.list)
-		}
+	if object, list := p.effective(got.Event); !reflect.DeepEqual(object, want.object) || !slices.Equal(list, want.list) {
+		t.Fatalf("effective %s %q, want %s %q", encode(object), list, encode(want.object), want.list)
 	}
 	if want.flow == "continue" && want.end != "" && want.end != "stop" {
 		want.flow = "none"
@@ -433,8 +599,8 @@ func draftProperties(t *rapid.T, at ahp.EventType) {
 			t.Fatalf("approved: %s", got.State)
 		}
 	}
-	if (got.Candidate == nil) != (candidate == "") || got.Candidate != nil && string(got.Candidate.JSON) != candidate {
-		t.Fatalf("candidate %+v, want %q", got.Candidate, candidate)
+	if spelled(got.Candidate) != candidate {
+		t.Fatalf("candidate %q, want %q", spelled(got.Candidate), candidate)
 	}
 	if !got.Synthetic && (got.State == settle.Denied || got.State == settle.Stopped) && got.Reason != settle.OneLine(want.reason) {
 		t.Fatalf("reason %q, want %q", got.Reason, want.reason)

@@ -403,6 +403,16 @@ var targetRules = []rule{
 			reject(t, opened(ahp.CompactBefore), value(old))
 		}
 		reject(t, opened(ahp.CompactBefore), parts(ahp.TargetInstructions, ahp.OpMerge, text("s-1", "x")), value("s-1"))
+		// A summary that another one replaces, in the same response or in a later one, frees
+		// its ids; the one that stands keeps them.
+		standing := accept(t, opened(ahp.CompactBefore), value("s-1"), value("s-1"))
+		accept(t, standing, value("s-1"))
+		note := inject(ahp.DeliverNow, ahp.Message{ID: "m-9", Role: ahp.RoleUser, Parts: []ahp.Part{text("s-1", "x")}})
+		if f := reject(t, standing, note); f.Pointer != "/result/effects/0/value/0/parts/0/id" {
+			t.Error(f.Pointer)
+		}
+		accept(t, standing, value("s-2"), note)
+		accept(t, standing, parts(ahp.TargetInstructions, ahp.OpReplace), note)
 		b := accept(t, opened(ahp.CompactAfter), parts(ahp.TargetSummary, ahp.OpReplace, text("s-1", "edited")))
 		if got := partLists[1].of(b.Event()); got[0].ID != "s-1" || *got[0].Text != "edited" {
 			t.Errorf("%+v", got)

@@ -142,8 +142,14 @@ func (a *accepted) values(before *accepted, view *ahp.Event, s *Step, apply bool
 			a.input = t.cut
 		}
 	}
+	if result != nil {
+		a.candidate = nil // its ids are free again
+	}
 	for i, e := range s.Effects {
-		if at, err := c.fresh(e, a.ev); err != nil {
+		if r, ok := e.(*ahp.Return); ok && &r.Value != result {
+			continue // a later one stands in its place
+		}
+		if at, err := c.fresh(e, a); err != nil {
 			return false, fault(i, "/value"+at, err)
 		}
 	}

@@ -263,9 +263,9 @@ func bodyParts(ev *ahp.Event) []ahp.Part {
 }
 
 // fresh takes the ids of new content, and refuses one that is in use in the event, as it
-// came, as it was or as the response leaves it, or in what was injected (D-INJ-2,
-// D-CMP-6).
-func (c *checker) fresh(e ahp.Effect, next *ahp.Event) (string, error) {
+// came, as it was or as the response leaves it, in what was injected, or in the summary
+// that stands (D-INJ-2, D-CMP-6).
+func (c *checker) fresh(e ahp.Effect, next *accepted) (string, error) {
 	var ms []ahp.Message
 	var ps []ahp.Part
 	switch e := e.(type) {
@@ -280,7 +280,7 @@ func (c *checker) fresh(e ahp.Effect, next *ahp.Event) (string, error) {
 	}
 	if c.messageIDs == nil {
 		c.messageIDs, c.partIDs = map[string]struct{}{}, map[string]struct{}{}
-		for _, ev := range [...]*ahp.Event{c.a.original, c.a.ev, next} {
+		for _, ev := range [...]*ahp.Event{c.a.original, c.a.ev, next.ev} {
 			for i := range ev.Messages {
 				c.messageIDs[ev.Messages[i].ID] = struct{}{}
 			}
@@ -288,6 +288,9 @@ func (c *checker) fresh(e ahp.Effect, next *ahp.Event) (string, error) {
 		}
 		for _, inj := range c.a.injections {
 			_, _ = c.take(inj.Messages, nil)
+		}
+		if next.candidate != nil {
+			_, _ = c.take(nil, next.candidate.Parts)
 		}
 	}
 	return c.take(ms, ps)
