@@ -72,6 +72,8 @@ func (p place) effective(ev *ahp.Event) (object map[string]any, list []string) {
 			return nil, partLines(b.Instructions)
 		case *ahp.CompactAfterBody:
 			return nil, partLines(b.Summary)
+		default:
+			panic("a body without parts")
 		}
 	case "object":
 		switch b := ev.Body.(type) {
@@ -361,7 +363,7 @@ var values = []string{`1`, `1`, `1.0`, `10e-1`, `2`, `"x"`, `null`, `{"k":1}`, `
 func genItem(t *rapid.T, at ahp.EventType, withInject bool) item {
 	p := places[at]
 	kinds := []string{"message", "bad"}
-	for _, effect := range strings.Fields(p.effects) {
+	for _, effect := range strings.FieldsSeq(p.effects) {
 		switch effect {
 		case "modify":
 			kinds = append(kinds, "merge", "merge", "merge", "replace")
