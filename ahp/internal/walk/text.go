@@ -59,7 +59,9 @@ func (w *Walker) stringEnd(i int) (end int, esc bool) {
 		for i+8 <= len(b) {
 			x := binary.LittleEndian.Uint64(b[i:])
 			if plain(x) {
-				i += 8 + plainRun(b[i+8:])
+				if i += 8; i-start >= 32 { // most strings are not worth a call
+					i += plainRun(b[i:])
+				}
 				continue
 			}
 			wide |= x
