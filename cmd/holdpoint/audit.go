@@ -367,7 +367,7 @@ read, 2 wrong usage.`,
 		RunE: work(func(cmd *cobra.Command, _ []string) error {
 			var trust audit.Trust
 			for _, name := range files {
-				text, err := a.readShort(name)
+				text, err := a.readShort(cmd.Context(), name)
 				if err != nil {
 					return fmt.Errorf("--checkpoint: %w", err)
 				}
@@ -375,7 +375,7 @@ read, 2 wrong usage.`,
 			}
 			for _, key := range keys {
 				if _, err := os.Stat(key); err == nil || key == "-" {
-					text, err := a.readShort(key)
+					text, err := a.readShort(cmd.Context(), key)
 					if err != nil {
 						return fmt.Errorf("--key: %w", err)
 					}
@@ -407,8 +407,8 @@ read, 2 wrong usage.`,
 }
 
 // readShort reads a small text file; "-" is stdin.
-func (a *app) readShort(name string) (string, error) {
-	b, err := a.readInput(name)
+func (a *app) readShort(ctx context.Context, name string) (string, error) {
+	b, err := a.readInput(ctx, name)
 	if err != nil {
 		return "", err
 	}

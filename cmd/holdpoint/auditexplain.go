@@ -333,7 +333,7 @@ func (a *app) printAuditExplanation(x *auditExplanation) error {
 	}
 	p.line("outcome   %s after %.1f ms: %s", a.paint(st, string(x.Outcome.State)), x.ElapsedMs, printable(x.Outcome.Why))
 	if x.Outcome.Reason != "" {
-		for _, l := range wrap(printable(x.Outcome.Reason), 90) {
+		for _, l := range wrap(printable(x.Outcome.Reason), textWidth-8) {
 			p.line("          %s", l)
 		}
 	}

@@ -54,15 +54,11 @@ type batchError struct {
 // checkBatch answers the lines of a file in their order, as many at a time as
 // there are processors, and holds no more than a few lines for each in memory.
 func (a *app) checkBatch(ctx context.Context, d *gateway.Decider, at *place, name string) error {
-	in := a.in
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		in = f
+	in, err := a.openInput(ctx, name)
+	if err != nil {
+		return err
 	}
+	defer in.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 

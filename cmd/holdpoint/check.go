@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -145,7 +146,7 @@ answers, else with 1.`,
 			if batch != "" {
 				return a.checkBatch(cmd.Context(), d, &op.at, batch)
 			}
-			ev, err := op.read(a, args)
+			ev, err := op.read(cmd.Context(), a, args)
 			if err != nil {
 				return err
 			}
@@ -259,12 +260,12 @@ func (a *app) printDecision(dec *policy.Decision) error {
 	switch {
 	case dec.Denied():
 		p.line("%s  %s", a.paint(red, "denied"), printable(dec.Rule))
-		for _, line := range wrap(printable(dec.Reason), 90) {
+		for _, line := range wrap(printable(dec.Reason), textWidth-8) {
 			p.line("        %s", line)
 		}
 	case dec.Effect == policy.EffectAsk:
 		p.line("%s     %s", a.paint(yellow, "ask"), printable(dec.Rule))
-		for _, line := range wrap(printable(dec.Reason), 90) {
+		for _, line := range wrap(printable(dec.Reason), textWidth-8) {
 			p.line("        %s", line)
 		}
 	default:
@@ -332,18 +333,25 @@ func orEmpty[T any](s []T) []T {
 // maxInputBytes bounds a file or a payload that is read whole.
 const maxInputBytes = 16 << 20
 
-// readInput reads the file name whole; "-" is stdin.
-func (a *app) readInput(name string) ([]byte, error) {
-	r := a.in
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		r = f
+// openInput opens the file name; "-" is stdin, until ctx ends.
+func (a *app) openInput(ctx context.Context, name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return a.stdin(ctx), nil
 	}
+	return os.Open(name)
+}
+
+// readInput reads the file name whole, or stdin as [app.openInput] does.
+func (a *app) readInput(ctx context.Context, name string) ([]byte, error) {
+	r, err := a.openInput(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
 	b, err := io.ReadAll(io.LimitReader(r, maxInputBytes+1))
+	if errors.Is(err, errInterrupted) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, withoutName(err))
 	}

@@ -105,7 +105,7 @@ func (a *app) conformHost(ctx context.Context, c *conformRun) error {
 	}
 	var golden []ctk.VectorResult
 	if c.golden != "" {
-		text, err := a.readInput(c.golden)
+		text, err := a.readInput(ctx, c.golden)
 		if err != nil {
 			return err
 		}

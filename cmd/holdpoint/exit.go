@@ -3,7 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
+	"syscall"
 )
 
 // The exit codes of every subcommand. They are part of the interface: scripts
@@ -57,7 +60,7 @@ func (a *app) report(err error, command string) int {
 	if !errors.As(err, &e) {
 		e = &exitError{exitUsage, err}
 	}
-	if e.err == nil {
+	if e.err == nil || readerGone(e.err) {
 		return e.code
 	}
 	for line := range strings.SplitSeq(strings.TrimRight(e.err.Error(), "\n"), "\n") {
@@ -67,6 +70,13 @@ func (a *app) report(err error, command string) int {
 		fmt.Fprintf(a.err, "holdpoint: see '%s --help'\n", command)
 	}
 	return e.code
+}
+
+// readerGone reports whether nobody reads stdout any more, as behind | head: whoever
+// closed it needs no word about it.
+func readerGone(err error) bool {
+	pe, ok := errors.AsType[*fs.PathError](err)
+	return ok && pe.Path == os.Stdout.Name() && errors.Is(pe.Err, syscall.EPIPE)
 }
 
 // warn writes what the user should know although the work goes on.

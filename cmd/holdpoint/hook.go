@@ -154,7 +154,9 @@ func (a *app) hookOnce(ctx context.Context, socket, agent, event string) (*hookw
 	if !slices.Contains(gateway.Agents(), agent) {
 		return nil, fmt.Errorf("agent %q is not one of %s", agent, strings.Join(gateway.Agents(), ", "))
 	}
-	payload, err := io.ReadAll(io.LimitReader(a.in, hookwire.MaxPayloadBytes+1))
+	in := a.stdin(ctx)
+	defer in.Close()
+	payload, err := io.ReadAll(io.LimitReader(in, hookwire.MaxPayloadBytes+1))
 	if err != nil {
 		return nil, errors.New("the payload could not be read")
 	}

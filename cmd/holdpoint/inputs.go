@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,8 +21,8 @@ import (
 // readEvent reads an AHP event, or the event of a whole message, of the given
 // revision or of the one that a message says. All problems of the file are reported
 // at once.
-func (a *app) readEvent(name string, v ahp.Version) (*ahp.Event, ahp.Version, error) {
-	data, err := a.readInput(name)
+func (a *app) readEvent(ctx context.Context, name string, v ahp.Version) (*ahp.Event, ahp.Version, error) {
+	data, err := a.readInput(ctx, name)
 	if err != nil {
 		return nil, v, err
 	}
@@ -133,11 +134,11 @@ func draftEvent(shown string, data []byte, kind wiredraft.Kind) (*ahp.Event, err
 
 // readPayload reads the payload of an agent's hook from stdin. The event is nil
 // when it stands for no operation.
-func (a *app) readPayload(agent string, at *place) (*ahp.Event, error) {
+func (a *app) readPayload(ctx context.Context, agent string, at *place) (*ahp.Event, error) {
 	if !slices.Contains(gateway.Agents(), agent) {
 		return nil, usagef("--agent: %q is not one of %s", agent, strings.Join(gateway.Agents(), ", "))
 	}
-	data, err := a.readInput("-")
+	data, err := a.readInput(ctx, "-")
 	if err != nil {
 		return nil, err
 	}

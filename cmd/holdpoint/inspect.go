@@ -123,7 +123,7 @@ stopped, 11 needs an approval, 1 no usable answer, 2 wrong usage.`,
 			if err != nil {
 				return err
 			}
-			ev, v, err := f.readEvent(a)
+			ev, v, err := f.readEvent(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -221,10 +221,10 @@ func (f *inspectFlags) backend(cmd *cobra.Command, args []string) (*ahp.Backend,
 }
 
 // readEvent makes the event, and says in which revision it is told.
-func (f *inspectFlags) readEvent(a *app) (*ahp.Event, ahp.Version, error) {
+func (f *inspectFlags) readEvent(ctx context.Context, a *app) (*ahp.Event, ahp.Version, error) {
 	v := ahp.Version(f.revision)
 	if f.event != "" {
-		ev, v, err := a.readEvent(f.event, v)
+		ev, v, err := a.readEvent(ctx, f.event, v)
 		if err == nil && ahp.Mode(f.method) == ahp.ModeIntercept && !ev.Type.Interceptable(v) {
 			err = usagef("an event of type %s can only be observed: add --method observe", ev.Type)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -111,7 +112,7 @@ be read, 2 wrong usage. With --strict warnings count as errors.`,
 			}
 			return nil
 		},
-		RunE: work(func(_ *cobra.Command, args []string) error {
+		RunE: work(func(cmd *cobra.Command, args []string) error {
 			if kind != "" {
 				if err := oneOf("kind", lintKind(kind), lintKinds...); err != nil {
 					return err
@@ -124,7 +125,7 @@ be read, 2 wrong usage. With --strict warnings count as errors.`,
 				}
 			}
 			if request != "" {
-				if err := a.lintRequest(&run, request); err != nil {
+				if err := a.lintRequest(cmd.Context(), &run, request); err != nil {
 					return err
 				}
 			}
@@ -134,7 +135,7 @@ be read, 2 wrong usage. With --strict warnings count as errors.`,
 					return usagef("--kind manifest: revision %s has no manifests", run.revision)
 				}
 			}
-			report, err := a.lintAll(args, &run)
+			report, err := a.lintAll(cmd.Context(), args, &run)
 			if err != nil {
 				return err
 			}
@@ -158,8 +159,8 @@ be read, 2 wrong usage. With --strict warnings count as errors.`,
 }
 
 // lintRequest reads the request that the files answer.
-func (a *app) lintRequest(run *lintRun, name string) error {
-	data, err := a.readInput(name)
+func (a *app) lintRequest(ctx context.Context, run *lintRun, name string) error {
+	data, err := a.readInput(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -174,14 +175,14 @@ func (a *app) lintRequest(run *lintRun, name string) error {
 	return nil
 }
 
-func (a *app) lintAll(names []string, run *lintRun) (*lintReport, error) {
+func (a *app) lintAll(ctx context.Context, names []string, run *lintRun) (*lintReport, error) {
 	engine, err := cel.New(cel.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("policy engine: %w", err)
 	}
 	report := &lintReport{Files: []lintFile{}}
 	for _, name := range names {
-		f, err := a.lintFile(name, run, engine)
+		f, err := a.lintFile(ctx, name, run, engine)
 		if err != nil {
 			f.Error = printable(err.Error())
 			report.Errors++
@@ -200,7 +201,7 @@ func (a *app) lintAll(names []string, run *lintRun) (*lintReport, error) {
 
 // lintFile judges one file or one policy folder. The error says why it could not
 // be read.
-func (a *app) lintFile(name string, run *lintRun, engine policy.Engine) (lintFile, error) {
+func (a *app) lintFile(ctx context.Context, name string, run *lintRun, engine policy.Engine) (lintFile, error) {
 	kind := run.kind
 	f := lintFile{File: name, Problems: []lintProblem{}}
 	if name == "-" {
@@ -222,7 +223,7 @@ func (a *app) lintFile(name string, run *lintRun, engine policy.Engine) (lintFil
 		f.addPolicy(problems)
 		return f, nil
 	}
-	data, err := a.readInput(name)
+	data, err := a.readInput(ctx, name)
 	if err != nil {
 		return f, errors.New(strings.TrimPrefix(withoutName(err).Error(), name+": "))
 	}

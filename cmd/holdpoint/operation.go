@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,7 +56,7 @@ func (o *operation) complete(cmd *cobra.Command, args []string, further ...bool)
 
 // read returns the event to decide on; nil when an agent's payload stands for no
 // operation.
-func (o *operation) read(a *app, args []string) (*ahp.Event, error) {
+func (o *operation) read(ctx context.Context, a *app, args []string) (*ahp.Event, error) {
 	switch {
 	case len(args) > 0:
 		text, err := quoteArgv(args, shell.Dialect(o.at.dialect))
@@ -64,10 +65,10 @@ func (o *operation) read(a *app, args []string) (*ahp.Event, error) {
 		}
 		return o.at.event("check", text), nil
 	case o.event != "":
-		ev, _, err := a.readEvent(o.event, ahp.Version(o.revision))
+		ev, _, err := a.readEvent(ctx, o.event, ahp.Version(o.revision))
 		return ev, err
 	case o.agent != "":
-		return a.readPayload(o.agent, &o.at)
+		return a.readPayload(ctx, o.agent, &o.at)
 	}
 	return o.at.event("check", o.command), nil
 }

@@ -176,7 +176,7 @@ wrong usage.`,
 			if err != nil {
 				return err
 			}
-			ev, err := op.read(a, args)
+			ev, err := op.read(cmd.Context(), a, args)
 			if err != nil {
 				return err
 			}
@@ -389,7 +389,7 @@ func (a *app) printPacks(packs []policy.Pack) error {
 	var p page
 	for _, pack := range packs {
 		p.line("%s", a.paint(bold, pack.Name))
-		for _, line := range wrap(pack.Description, 88) {
+		for _, line := range wrap(pack.Description, textWidth-2) {
 			p.line("  %s", line)
 		}
 		width := 0

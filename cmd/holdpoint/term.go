@@ -30,7 +30,7 @@ const (
 
 // paint returns s in a style where the output is a terminal, else s itself.
 func (a *app) paint(st style, s string) string {
-	if !a.colour || s == "" {
+	if !a.colour || s == "" || st == "" {
 		return s
 	}
 	return "\x1b[" + string(st) + "m" + s + "\x1b[0m"
@@ -94,6 +94,9 @@ func cut(s string, n int) string {
 	}
 	return s
 }
+
+// textWidth is the width of what is written for people, for terminals of the usual one.
+const textWidth = 80
 
 // wrap breaks s into lines of at most n characters, at spaces.
 func wrap(s string, n int) []string {
