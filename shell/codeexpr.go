@@ -202,35 +202,6 @@ func (c *coder) times(op string, a, b cval) cval {
 	return cval{v: lit(strconv.FormatFloat(r, 'g', -1, 64)), ok: true, isNum: true}
 }
 
-// huge notices text or memory of gigabytes.
-func (c *coder) huge(a, b cval) {
-	for _, p := range [][2]cval{{a, b}, {b, a}} {
-		if n, ok := c.number(p[1]); ok && n >= 4e9 && !p[0].isNum {
-			c.emit(Action{Kind: Exhaust, Detail: "memory without bound"})
-		}
-	}
-}
-
-// allocates notices a call that takes gigabytes of memory at once.
-func (c *coder) allocates(name string, args []cval) {
-	if len(args) == 0 {
-		return
-	}
-	switch name[strings.LastIndexByte(name, '.')+1:] {
-	case "bytearray", "bytes", "alloc", "allocUnsafe", "Array", "repeat":
-	case "range", "xrange":
-		// It takes no room by itself; a list of it does.
-		if !c.mentions("list") && !c.mentions("sorted") {
-			return
-		}
-	default:
-		return
-	}
-	if n, ok := c.number(args[len(args)-1]); ok && n >= 4e9 {
-		c.emit(Action{Kind: Exhaust, Detail: "memory without bound"})
-	}
-}
-
 // primary reads a literal, a name, a list or a group.
 func (c *coder) primary() cval {
 	t := c.peek()
