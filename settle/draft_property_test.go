@@ -363,7 +363,7 @@ var values = []string{`1`, `1`, `1.0`, `10e-1`, `2`, `"x"`, `null`, `{"k":1}`, `
 func genItem(t *rapid.T, at ahp.EventType, withInject bool) item {
 	p := places[at]
 	kinds := []string{"message", "bad"}
-	for _, effect := range strings.FieldsSeq(p.effects) {
+	for effect := range strings.FieldsSeq(p.effects) {
 		switch effect {
 		case "modify":
 			kinds = append(kinds, "merge", "merge", "merge", "replace")
