@@ -244,7 +244,7 @@ func (a *app) showDemo(ctx context.Context, set *policy.Set, store audit.Log, st
 		if len(rec.Rules) > 0 {
 			fmt.Fprintf(w, "            %s\n", a.paint(dim, printable(rec.Rules[0])))
 		}
-		for _, line := range wrap(printable(why), 84) {
+		for _, line := range wrap(printable(why), textWidth-12) {
 			fmt.Fprintf(w, "            %s\n", line)
 		}
 	}
