@@ -21,6 +21,9 @@ func (x *inv) runSpec() value {
 			}
 		}
 	}
+	if x.name == "aws" && x.localEndpoint() {
+		x.dry = true // an emulator on this machine: nothing leaves it, nothing is lost
+	}
 	if p.unknown && len(p.pos) > 0 {
 		m.undecided(OptionUnknown, p.pos[0].s, true, x.cmd, x.span)
 	}
@@ -259,4 +262,21 @@ func eachRole(roles []string, pos []value, do func(string, value)) {
 			do(role, v)
 		}
 	}
+}
+
+// localEndpoint reports whether a cloud's program is pointed at this machine.
+func (x *inv) localEndpoint() bool {
+	local := func(url string) bool {
+		_, rest, ok := strings.Cut(url, "://")
+		return ok && clean(url) && loopback(hostOf(rest))
+	}
+	if fl := x.p.flag("--endpoint-url"); fl != nil {
+		return local(fl.val.text())
+	}
+	for i := range x.env {
+		if x.env[i].Name == "AWS_ENDPOINT_URL" {
+			return local(x.env[i].Value.Value)
+		}
+	}
+	return false
 }
