@@ -73,7 +73,7 @@ func (p place) effective(ev *ahp.Event) (object map[string]any, list []string) {
 		case *ahp.CompactAfterBody:
 			return nil, partLines(b.Summary)
 		default:
-			panic("a body without parts")
+			return nil, nil
 		}
 	case "object":
 		switch b := ev.Body.(type) {

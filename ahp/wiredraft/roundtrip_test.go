@@ -359,7 +359,11 @@ func TestEffectsAgree(t *testing.T) {
 			}
 		}
 	})
-	if written < 200 || refused < 200 {
+	least := 200
+	if testing.Short() {
+		least /= 5 // rapid draws as many fewer
+	}
+	if written < least || refused < least {
 		t.Errorf("%d written and %d refused prove too little", written, refused)
 	}
 }
