@@ -19,7 +19,9 @@ import (
 // 204 without a body, 400 if it is not valid, 503 if there is no room. Before
 // that, 405 is for other methods, 401 for a missing or wrong credential, 403 for a
 // principal that [Options.Authorize] does not let in, 415 for a media type other than
-// application/json, 413 for a body over the limit.
+// application/json, 413 for a body over the limit. With 405 and 415 the body says what
+// to send instead. It is JSON (V-HTTP-1) and no message of the protocol, because what
+// came may have been an observation, which gets none (V-ERR-3). Other errors have none.
 //
 // Time limits for reading the body are the business of the [http.Server].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -100,12 +102,26 @@ const ownLength = 2 << 10
 // keptBody is the largest buffer that is kept for the next request.
 const keptBody = 64 << 10
 
+// advice is what a request that cannot hold a message is told, by status. Nothing of
+// the request is in it.
+var advice = map[int]string{
+	http.StatusMethodNotAllowed:     `{"error":"use POST, with one message as the body"}` + "\n",
+	http.StatusUnsupportedMediaType: `{"error":"the body must be application/json, without a Content-Encoding"}` + "\n",
+}
+
 // turnAway refuses a request from which no message was read.
 func (s *Server) turnAway(w http.ResponseWriter, principal string, code int) {
 	if s.opts.Rejected != nil {
 		s.opts.Rejected(Rejection{Principal: principal, Status: code})
 	}
-	status(w, code)
+	text, ok := advice[code]
+	if !ok {
+		status(w, code)
+		return
+	}
+	w.Header()["Content-Type"] = jsonHeader
+	w.WriteHeader(code)
+	_, _ = io.WriteString(w, text) // a peer that is gone needs none
 }
 
 func status(w http.ResponseWriter, code int) {

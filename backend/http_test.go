@@ -13,6 +13,12 @@ import (
 	"github.com/holdpoint/holdpoint/backend"
 )
 
+// What is said to a request that cannot hold a message.
+const (
+	methodHelp = `{"error":"use POST, with one message as the body"}` + "\n"
+	typeHelp   = `{"error":"the body must be application/json, without a Content-Encoding"}` + "\n"
+)
+
 func TestHTTP(t *testing.T) {
 	var principal string
 	s := newServer(t, func(ctx context.Context, r *backend.Request) ([]ahp.Effect, error) {
@@ -36,18 +42,19 @@ func TestHTTP(t *testing.T) {
 		{"AHP-HTTP-001", "two objects", "POST", nil, ok + ok, 200, "-32700"},
 		{"AHP-HTTP-001", "a pretty object", "POST", nil, strings.ReplaceAll(request("r3", "deny"), ",", ",\n  "), 200, "Not on a Friday."},
 		{"V-HTTP-1", "a charset", "POST", map[string]string{"Content-Type": "Application/JSON; charset=utf-8"}, ok, 200, "allow"},
-		{"V-HTTP-1", "text", "POST", map[string]string{"Content-Type": "text/plain"}, ok, 415, "none"},
-		{"V-HTTP-1", "no type", "POST", map[string]string{"Content-Type": ""}, ok, 415, "none"},
-		{"V-HTTP-1", "compressed", "POST", map[string]string{"Content-Encoding": "gzip"}, ok, 415, "none"},
+		{"V-HTTP-1", "text", "POST", map[string]string{"Content-Type": "text/plain"}, ok, 415, typeHelp},
+		{"V-HTTP-1", "an observation as text", "POST", map[string]string{"Content-Type": "text/plain"}, observation("t", "ls"), 415, typeHelp},
+		{"V-HTTP-1", "no type", "POST", map[string]string{"Content-Type": ""}, ok, 415, typeHelp},
+		{"V-HTTP-1", "compressed", "POST", map[string]string{"Content-Encoding": "gzip"}, ok, 415, typeHelp},
 		{"V-HTTP-2", "no objection", "POST", nil, request("h2", "ls"), 200, "allow"},
 		{"V-HTTP-2", "a denial", "POST", nil, request("h3", "deny"), 200, "Not on a Friday."},
 		{"V-HTTP-3", "an observation", "POST", nil, observation("o", "ls"), 204, "none"},
 		{"V-ENV-4", "an invalid observation", "POST", nil, strings.Replace(observation("o", "ls"), "0.1", "7", 1), 400, "none"},
 		{"V-AMB-6", "an error", "POST", nil, request("r4", "panic"), 200, "-32004"},
 		{"V-AMB-6", "no JSON", "POST", nil, "x", 200, "-32700"},
-		{"V-HTTP-6", "GET", "GET", nil, "", 405, "none"},
+		{"V-HTTP-6", "GET", "GET", nil, "", 405, methodHelp},
 		{"V-HTTP-6", "HEAD", "HEAD", nil, "", 405, "none"},
-		{"V-HTTP-6", "PUT", "PUT", nil, ok, 405, "none"},
+		{"V-HTTP-6", "PUT", "PUT", nil, ok, 405, methodHelp},
 		{"V-AUTH-1", "no token", "POST", map[string]string{"Authorization": ""}, ok, 401, "none"},
 		{"V-AUTH-1", "another token", "POST", map[string]string{"Authorization": "Bearer t0ke"}, ok, 401, "none"},
 		{"V-AUTH-1", "another scheme", "POST", map[string]string{"Authorization": "Basic t0ken"}, ok, 401, "none"},
@@ -92,7 +99,11 @@ func TestHTTP(t *testing.T) {
 				if resp.StatusCode != c.status {
 					t.Errorf("%s: status %d, want %d", c.name, resp.StatusCode, c.status)
 				}
-				if got := describe(t, b); got != c.want {
+				got := string(b)
+				if resp.StatusCode == http.StatusOK || got == "" {
+					got = describe(t, b)
+				}
+				if got != c.want {
 					t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 				}
 				if len(b) > 0 && resp.Header.Get("Content-Type") != "application/json" {
