@@ -144,10 +144,6 @@ func (x *inv) docker() value {
 			if strings.HasPrefix(fl.val.s, "/") {
 				g.cwd = fl.val.s
 			}
-		case "-u":
-			if u, _, _ := strings.Cut(fl.val.s, ":"); strings.HasSuffix(sub, "exec") && (u == "root" || u == "0") {
-				f.emit(Action{Kind: PrivElevate, Name: "root in a container", Span: x.span, Command: x.cmd + 1})
-			}
 		case "--entrypoint":
 		}
 	}
