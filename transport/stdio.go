@@ -126,7 +126,9 @@ func (p program) start() (*process, error) {
 }
 
 // launch is start within the time of the message: to start a program is to read
-// it from a disk that may not answer, and the deadline covers that too (V-DL-2).
+// it from a disk that may not answer, and the deadline covers that too (V-DL-2) as
+// far as the runtime lets it: the thread that starts a program keeps its P until the
+// program has been read, so a collection that begins meanwhile waits as long.
 // It returns a process, or a failure. After a failure it calls done, now or once
 // nothing is left of a process that starts too late; stuck means that it gave up
 // waiting for that, some time after own has ended.
@@ -144,6 +146,9 @@ func (p program) launch(ctx, own context.Context, done func(stuck bool)) (*proce
 	case r := <-started:
 		if r.err != nil {
 			done(false)
+			if ctx.Err() != nil || own.Err() != nil {
+				return nil, closedBy(ctx, own) // whichever of the two was seen first
+			}
 			return nil, launchFailure(r.err)
 		}
 		return r.p, nil
