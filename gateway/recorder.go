@@ -168,6 +168,7 @@ type lateContext struct {
 	once   sync.Once // makes timed and cancel
 	timed  context.Context
 	cancel context.CancelFunc
+	ended  atomic.Bool
 }
 
 func (c *lateContext) Deadline() (time.Time, bool) { return c.deadline, true }
@@ -178,14 +179,20 @@ func (c *lateContext) Done() <-chan struct{} {
 }
 
 func (c *lateContext) Err() error {
-	if !time.Now().Before(c.deadline) {
+	switch {
+	case c.ended.Load():
+		return context.Canceled
+	case !time.Now().Before(c.deadline):
 		return context.DeadlineExceeded
 	}
 	return nil
 }
 
-// end gives the timer back, if there is one.
+// end gives the timer back, if there is one. The context has an error before its
+// channel closes: package context panics where one that a log made from it sees the
+// second without the first.
 func (c *lateContext) end() {
+	c.ended.Store(true)
 	if c.once.Do(func() { c.timed = over }); c.cancel != nil {
 		c.cancel()
 	}

@@ -63,11 +63,23 @@ func TestLateContext(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		asked := &lateContext{Context: context.WithoutCancel(t.Context()), deadline: time.Now().Add(time.Second)}
+		parent := context.WithoutCancel(t.Context())
+		asked := &lateContext{Context: parent, deadline: time.Now().Add(time.Second)}
 		<-asked.Done()
-		for _, c := range []*lateContext{asked, {Context: asked.Context, deadline: asked.deadline}} {
+		late := time.Now().Add(time.Second)
+		for _, c := range []*lateContext{asked, {Context: parent, deadline: asked.deadline}, {Context: parent, deadline: late}} {
 			c.end()
 			<-c.Done() // whoever kept it waits for nothing
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := &lateContext{Context: context.WithoutCancel(t.Context()), deadline: time.Now().Add(time.Second)}
+		below, cancel := context.WithCancel(c) // as a store makes one, which still looks at ours
+		defer cancel()
+		c.end()
+		<-below.Done()
+		if err := below.Err(); !errors.Is(err, context.Canceled) {
+			t.Errorf("ended with %v before the deadline", err)
 		}
 	})
 }
