@@ -149,6 +149,9 @@ func (a *app) serve(cmd *cobra.Command, f *serveFlags) (err error) {
 		dir = filepath.Join(state, "audit")
 	}
 	store, err := sqlite.Open(ctx, sqlite.Options{Dir: dir, Sync: audit.Sync(f.auditSync), MaxBytes: f.auditMaxBytes})
+	if locked := (*audit.LockedError)(nil); errors.As(err, &locked) {
+		return fmt.Errorf("%w; another daemon beside it needs its own --socket and --audit-dir", err)
+	}
 	if err != nil {
 		return err
 	}
