@@ -124,9 +124,14 @@ func (a *app) checkBatch(ctx context.Context, d *gateway.Decider, at *place, nam
 		}
 	}
 	wg.Wait()
-	switch err := errors.Join(readErr, writeErr, w.Flush(), ctx.Err()); {
+	if flushErr := w.Flush(); writeErr == nil {
+		writeErr = flushErr
+	}
+	switch err := errors.Join(readErr, writeErr); {
 	case err != nil:
 		return fmt.Errorf("batch: %w", err)
+	case ctx.Err() != nil:
+		return fmt.Errorf("batch: %w", errInterrupted)
 	case failures == 1:
 		return errors.New("batch: 1 line could not be answered")
 	case failures > 1:

@@ -20,7 +20,7 @@ func TestInterruptedInput(t *testing.T) {
 	}{
 		{[]string{"check", "--event", "-"}, exitFailed, "holdpoint: interrupted\n"},
 		{[]string{"check", "--agent", "codex"}, exitFailed, "holdpoint: interrupted\n"},
-		{[]string{"check", "--batch", "-"}, exitFailed, "interrupted"},
+		{[]string{"check", "--batch", "-"}, exitFailed, "holdpoint: batch: interrupted\n"},
 		{[]string{"policy", "explain", "--event", "-"}, exitFailed, "holdpoint: interrupted\n"},
 		{[]string{"hook", "--socket", filepath.Join(t.TempDir(), "s", "hook.sock"), "codex", "PreToolUse"}, 2, "the payload could not be read"},
 	} {
@@ -32,7 +32,7 @@ func TestInterruptedInput(t *testing.T) {
 		go func() { done <- run(ctx, tt.args, notify{in, reads}, &stdout, &stderr) }()
 		<-reads
 		cancel()
-		if code := <-done; code != tt.code || !strings.Contains(stderr.String(), tt.says) {
+		if code := <-done; code != tt.code || !strings.Contains(stderr.String(), tt.says) || strings.Contains(stderr.String(), context.Canceled.Error()) {
 			t.Errorf("%v: exit %d, %q", tt.args, code, stderr.String())
 		}
 		if err := typist.Close(); err != nil { // ends the reader that is left
