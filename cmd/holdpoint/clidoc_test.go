@@ -59,6 +59,7 @@ not know.
 		if c.Example != "" {
 			fmt.Fprintf(&b, "\nExamples:\n\n```sh\n%s\n```\n", unindent(c.Example))
 		}
+		c.InitDefaultVersionFlag() // else it comes when the command runs
 		if flags := c.LocalFlags().FlagUsages(); flags != "" {
 			fmt.Fprintf(&b, "\nFlags:\n\n```text\n%s```\n", flags)
 		}
