@@ -325,7 +325,7 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 				continue
 			}
 			line := quoteArgv(words)
-			if pk == "commands" {
+			if pk == "commands" || slices.ContainsFunc(v, isObject) {
 				line = strings.Join(words, "\n")
 			}
 			text, pointer = joinLines(text, line), ""
@@ -333,12 +333,12 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 			if !keys[pk] {
 				continue
 			}
-			words, ok := stringList([]any{v})
+			lines, ok := commandLines(v)
 			if !ok {
 				x.unreadable("/"+escapePointer(k), v, "a text")
 				continue
 			}
-			text, pointer = joinLines(text, words[0]), ""
+			text, pointer = joinLines(text, strings.Join(lines, "\n")), ""
 		default:
 			if keys[pk] {
 				odd.note("/"+escapePointer(k), v)
@@ -495,30 +495,72 @@ func stringList(list []any) ([]string, bool) {
 		case string:
 			out = append(out, v)
 		case map[string]any:
-			// {"command": "…", "args": […]}
-			found := false
-			for _, k := range sortedKeys(v) {
-				if s, ok := v[k].(string); ok && commandKeys[plainKey(k)] {
-					line := s
-					if args, ok := v["args"].([]any); ok {
-						words, ok := stringList(args)
-						if !ok {
-							return nil, false
-						}
-						line += " " + quoteArgv(words)
-					}
-					out, found = append(out, line), true
-				}
-			}
-			if !found {
+			lines, ok := commandLines(v)
+			if !ok {
 				return nil, false
 			}
+			out = append(out, lines...)
 		default:
 			return nil, false
 		}
 	}
 	return out, len(out) > 0
 }
+
+// argKeys are the members that hold what is added to a command.
+var argKeys = keySet("args", "arguments")
+
+// commandLines reads {"command": "…", "args": […]}: every member that holds a command,
+// with the arguments. It reports false where one of them is there in another form.
+func commandLines(m map[string]any) (lines []string, ok bool) {
+	args := ""
+	for _, k := range sortedKeys(m) {
+		switch pk := plainKey(k); {
+		case argKeys[pk]:
+			more, ok := argText(m[k])
+			if !ok {
+				return nil, false
+			}
+			args += more
+		case commandKeys[pk]:
+			switch v := m[k].(type) {
+			case nil:
+			case string:
+				lines = append(lines, v)
+			default:
+				return nil, false
+			}
+		}
+	}
+	for i := range lines {
+		lines[i] += args
+	}
+	return lines, len(lines) > 0
+}
+
+// argText writes arguments as they stand behind a command: a list of words, or text of
+// which a shell makes words.
+func argText(v any) (string, bool) {
+	switch v := v.(type) {
+	case nil:
+		return "", true
+	case string:
+		return " " + v, true
+	case []any:
+		text := ""
+		for _, e := range v {
+			word, ok := e.(string)
+			if !ok {
+				return "", false
+			}
+			text += " " + quoteWord(word)
+		}
+		return text, true
+	}
+	return "", false
+}
+
+func isObject(v any) bool { _, ok := v.(map[string]any); return ok }
 
 func sortedKeys(m map[string]any) []string { return sortedInto(nil, m) }
 

@@ -167,6 +167,7 @@ func (r *fileReader) read(obj map[string]any, at string, op FileOp, depth int) {
 				r.odd.note(ptr, v)
 			}
 		case []any:
+			told := false // the first one says it; the others may be paths
 			for i, e := range v {
 				eptr := ptr + "/" + itoa(i)
 				switch e := e.(type) {
@@ -181,9 +182,9 @@ func (r *fileReader) read(obj map[string]any, at string, op FileOp, depth int) {
 						continue
 					}
 				}
-				if sure {
+				if sure && !told {
+					told = true
 					r.x.unreadable(eptr, e, "a path")
-					break
 				}
 			}
 		case map[string]any:
@@ -343,6 +344,7 @@ func (x *extractor) fetch(shape toolShape, input map[string]any) {
 			if !urlKeys[pk] {
 				continue
 			}
+			told := false // as with paths
 			for i, e := range v {
 				switch e := e.(type) {
 				case string:
@@ -354,9 +356,9 @@ func (x *extractor) fetch(shape toolShape, input map[string]any) {
 						continue
 					}
 				}
-				if sure {
+				if sure && !told {
+					told = true
 					x.unreadable(ptr+"/"+itoa(i), e, "an address")
-					break
 				}
 			}
 		case map[string]any:

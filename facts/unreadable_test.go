@@ -1,6 +1,7 @@
 package facts_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,12 +24,17 @@ func TestUnreadableInput(t *testing.T) {
 		{"Bash", "shell", `{"command":{"line":"rm -rf /"}}`, "/command an object"},
 		{"Bash", "shell", `{"command":{"line":"x"},"cmd":"ls"}`, "/command an object"},
 		{"Bash", "shell", `{"command":{"command":"ls"}}`, ""},
+		{"Bash", "shell", `{"command":{"command":"ls","args":[]}}`, ""},
+		{"Bash", "shell", `{"command":{"command":"ls","args":{"0":"x"}}}`, "/command an object"},
+		{"Bash", "shell", `{"command":{"cmd":"ls","command":["rm","x"]}}`, "/command an object"},
 		{"Bash", "shell", `{"command":"ls","script":null}`, ""},
 		{"Bash", "shell", `{"description":"nothing to run"}`, ""},
 		{"local_shell", "shell", `{"command":["rm","-rf",7]}`, "/command an array"},
 		{"local_shell", "shell", `{"command":["bash",["-c","id"]]}`, "/command an array"},
 		{"local_shell", "shell", `{"command":[]}`, ""},
 		{"run_commands", "shell", `{"commands":[{"command":"ls","args":[1]}]}`, "/commands an array"},
+		{"run_commands", "shell", `{"commands":[{"command":"ls","args":[]}]}`, ""},
+		{"run_commands", "shell", `{"commands":[{"command":["rm","x"],"cmd":"ls"}]}`, "/commands an array"},
 		{"write_stdin", "shell", `{"chars":7}`, "/chars a number"},
 		{"run_code", "shell", `{"code":["a",{}]}`, "/code an array"},
 		{"use_aws", "shell", `{"service_name":["s3"],"operation_name":"ls"}`, "/service_name an array"},
@@ -74,6 +80,36 @@ func TestUnreadableInput(t *testing.T) {
 		if tt.want != "" && !f.Undecidable {
 			t.Errorf("%s %s: called decidable", tt.name, tt.input)
 		}
+	}
+}
+
+// Each command of an object is judged, with its arguments, and so is what stands in a
+// list behind something that could not be read.
+func TestOddInputHidesNothing(t *testing.T) {
+	tests := []struct {
+		name  string
+		kind  ahp.ToolKind
+		input string
+		want  string // a hazard
+	}{
+		{"Bash", "shell", `{"command":{"cmd":"ls","command":"rm -rf /"}}`, facts.FSDeleteRecursive},
+		{"Bash", "shell", `{"command":{"command":"ls","script":"rm -rf /"}}`, facts.FSDeleteRecursive},
+		{"Bash", "shell", `{"command":{"command":"rm","args":["-rf","/"]}}`, facts.FSDeleteRecursive},
+		{"Bash", "shell", `{"command":{"command":"rm","Args":["-rf","/"]}}`, facts.FSDeleteRecursive},
+		{"Bash", "shell", `{"command":{"command":"rm","args":"-rf /"}}`, facts.FSDeleteRecursive},
+		{"Bash", "shell", `{"command":[{"command":"rm -rf /"}]}`, facts.FSDeleteRecursive},
+		{"run_commands", "shell", `{"commands":["ls",{"cmd":"ls","command":"rm","args":"-rf /"}]}`, facts.FSDeleteRecursive},
+		{"read_many_files", "file_read", `{"paths":[{"x":1},"/etc/shadow"]}`, facts.SecretsRead},
+	}
+	for _, tt := range tests {
+		f := extract(t, event(tt.name, tt.kind, tt.input), facts.Options{})
+		if !slices.ContainsFunc(f.Hazards, func(h facts.Hazard) bool { return h.Code == tt.want }) {
+			t.Errorf("%s %s: hazards %v, want %s among them", tt.name, tt.input, f.Hazards, tt.want)
+		}
+	}
+	f := extract(t, event("WebFetch", ahp.KindFetch, `{"url":[5,"https://example.com/"]}`), facts.Options{})
+	if len(f.URLs) != 1 {
+		t.Errorf("addresses %v, want the one behind the number", f.URLs)
 	}
 }
 
