@@ -297,15 +297,23 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 	text, pointer, dialect := "", "", shape.dialect
 	var odd misfit
 	var buf [8]string
-	for _, k := range sortedInto(buf[:0], input) {
+	names := sortedInto(buf[:0], input)
+	args := ""
+	if !shape.stdin && shape.code == "" {
+		args = x.arguments(names, input)
+	}
+	for _, k := range names {
 		pk := plainKey(k)
 		switch v := input[k].(type) {
 		case string:
 			switch {
 			case keys[pk] && text == "":
 				text, pointer = v, "/"+escapePointer(k)
+				if v != "" && args != "" {
+					text, pointer = v+args, ""
+				}
 			case keys[pk]:
-				text += "\n" + v // two members that both hold code: judge both
+				text += "\n" + v + args // two members that both hold code: judge both
 			case folderKeys[pk] && v != "":
 				x.folder = x.resolve(v).Abs
 			case pk == "shell" && dialect == shell.Unknown:
@@ -328,7 +336,7 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 			if pk == "commands" || slices.ContainsFunc(v, isObject) {
 				line = strings.Join(words, "\n")
 			}
-			text, pointer = joinLines(text, line), ""
+			text, pointer = joinLines(text, line+args), ""
 		case map[string]any:
 			if !keys[pk] {
 				continue
@@ -384,6 +392,23 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 	}
 	shellFacts(x.f, r)
 	x.bound()
+}
+
+// arguments are what stands beside a command to be added to it: the servers of MCP
+// that run programs often take them so.
+func (x *extractor) arguments(names []string, input map[string]any) string {
+	args := ""
+	for _, k := range names {
+		if !argKeys[plainKey(k)] {
+			continue
+		}
+		more, ok := argText(input[k])
+		if !ok {
+			x.f.Undecidable = true
+		}
+		args += more
+	}
+	return args
 }
 
 // joinLines puts the text of two members together: both are judged.

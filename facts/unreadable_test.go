@@ -98,6 +98,9 @@ func TestOddInputHidesNothing(t *testing.T) {
 		{"Bash", "shell", `{"command":{"command":"rm","Args":["-rf","/"]}}`, facts.FSDeleteRecursive},
 		{"Bash", "shell", `{"command":{"command":"rm","args":"-rf /"}}`, facts.FSDeleteRecursive},
 		{"Bash", "shell", `{"command":[{"command":"rm -rf /"}]}`, facts.FSDeleteRecursive},
+		{"mcp__box__run_command", ahp.KindMCP, `{"command":"rm","args":["-rf","/"]}`, facts.FSDeleteRecursive},
+		{"mcp__box__run_command", ahp.KindMCP, `{"args":"-rf /","command":"rm","script":"ls"}`, facts.FSDeleteRecursive},
+		{"mcp__box__run_command", ahp.KindMCP, `{"Args":["-rf","/"],"argv":["rm"]}`, facts.FSDeleteRecursive},
 		{"run_commands", "shell", `{"commands":["ls",{"cmd":"ls","command":"rm","args":"-rf /"}]}`, facts.FSDeleteRecursive},
 		{"read_many_files", "file_read", `{"paths":[{"x":1},"/etc/shadow"]}`, facts.SecretsRead},
 	}
@@ -116,7 +119,7 @@ func TestOddInputHidesNothing(t *testing.T) {
 // The schema of a server's tool is its own: what does not fit ours is not decided,
 // and no hazard.
 func TestUnreadableInputOfServers(t *testing.T) {
-	for _, input := range []string{`{"command":7}`, `{"command":["ls",{"x":1}]}`} {
+	for _, input := range []string{`{"command":7}`, `{"command":["ls",{"x":1}]}`, `{"command":"ls","args":[["x"]]}`} {
 		f := extract(t, event("mcp__box__run_command", ahp.KindMCP, input), facts.Options{})
 		if len(f.Hazards) > 0 || !f.Undecidable {
 			t.Errorf("%s: hazards %v, undecidable %v, want none and true", input, f.Hazards, f.Undecidable)
