@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"cmp"
+
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/settle"
 )
@@ -18,7 +20,7 @@ func acceptable(v ahp.Version, ev *ahp.Event, caps ahp.Capabilities, effects []a
 		f = said.Failure
 	}
 	if f != nil {
-		return f.Err // which holds nothing of event or effects
+		return cmp.Or(f.Err, error(f)) // neither holds anything of event or effects
 	}
 	return nil
 }
