@@ -178,10 +178,7 @@ func (t *target) finishParts(ev *ahp.Event) (*ahp.Event, error) {
 }
 
 func (t *target) finishObject(ev *ahp.Event) (*ahp.Event, error) {
-	if t.obj.equal(&t.base, 0) {
-		return ev, nil
-	}
-	if t.idle(ev) {
+	if t.idle(ev) || t.obj.equal(&t.base, 0) {
 		return ev, nil
 	}
 	next := *ev
