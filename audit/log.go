@@ -111,7 +111,7 @@ type Log interface {
 	// may not be written: give it a context that the caller's caller cannot
 	// cancel. Errors: [ErrInvalid], [ErrFull], [ErrClosed], [ErrCorrupt], and
 	// others from the store; after any but the end of ctx the entry was not
-	// written.
+	// written. The slices of e are the caller's again when Append returns.
 	Append(ctx context.Context, e Entry) (ID, error)
 
 	// Retain prunes the oldest entries as p says. Their leaf hashes stay, so

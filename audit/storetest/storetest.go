@@ -24,6 +24,7 @@ func Run(t *testing.T, open func(t *testing.T) audit.Log) {
 	}{
 		{"append and query", testAppend},
 		{"every field is kept", testFields},
+		{"slices are the caller's again", testSlices},
 		{"entries are checked", testLimits},
 		{"the limits themselves are allowed", testAtLimits},
 		{"pruning entries are for the log itself", testReserved},
@@ -183,6 +184,23 @@ func testFields(t *testing.T, log audit.Log) {
 	}
 	if got[1].Rules != nil || len(got[1].Data) != 0 {
 		t.Errorf("an empty entry came back as %+v", got[1])
+	}
+}
+
+func testSlices(t *testing.T, log audit.Log) {
+	e := entry(0)
+	e.Rules, e.Hazards, e.Flags = []string{"rule"}, []string{"hazard"}, []string{"flag"}
+	want := string(e.Leaf())
+	if _, err := log.Append(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	clear(e.Rules)
+	clear(e.Hazards)
+	clear(e.Flags)
+	clear(e.Data)
+	got := collect(t, log.Query(t.Context(), audit.Filter{}))
+	if len(got) != 1 || string(got[0].Leaf()) != want {
+		t.Errorf("got  %+v\nwant %q", got, want)
 	}
 }
 
