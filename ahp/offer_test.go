@@ -67,7 +67,8 @@ func TestIsEffect(t *testing.T) {
 	type disguised struct{ *ahp.Deny }
 	for _, e := range []ahp.Effect{
 		nil, (*ahp.Deny)(nil), (*ahp.Allow)(nil), (*ahp.Ask)(nil), (*ahp.Modify)(nil), (*ahp.Return)(nil), (*ahp.Notify)(nil),
-		(*ahp.Inject)(nil), (*ahp.Stop)(nil), (*ahp.Continue)(nil), disguised{&ahp.Deny{Reason: "x"}},
+		(*ahp.Inject)(nil), (*ahp.Stop)(nil), (*ahp.Continue)(nil),
+		disguised{&ahp.Deny{Reason: "x"}},
 	} {
 		if ahp.IsEffect(e) {
 			t.Errorf("%T counts as an effect", e)
