@@ -1,10 +1,8 @@
 package wire01
 
 import (
-	"bytes"
 	"strconv"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/internal/walk"
 )
@@ -146,7 +144,7 @@ func TooLarge(beginning []byte, l Limits) *Error {
 		Found: "more than " + strconv.Itoa(most) + " bytes", Expected: "a text within the limit",
 	}
 	var method bool
-	e.ID, method = sniff(beginning)
+	e.ID, method = walk.Sniff(beginning)
 	e.Notification = method && e.ID == nil
 	return e
 }
@@ -202,7 +200,7 @@ func (d *decoder) err(id idSeen) *Error {
 		// Not read to the end. Whoever sent it should still hear the answer, and a
 		// notification should not get one.
 		var method bool
-		e.ID, method = sniff(d.Bytes())
+		e.ID, method = walk.Sniff(d.Bytes())
 		e.Notification = method && e.ID == nil
 	default:
 		e.ID, e.Notification = id.raw, id.notification
@@ -259,7 +257,7 @@ func (d *decoder) request(m *Message, ev *ahp.Event, tool *ahp.Tool) (seen idSee
 			}
 		case "id":
 			id = d.Skip()
-			if idOK = usableID(d.Text(id)); idOK {
+			if idOK = walk.UsableID(d.Text(id)); idOK {
 				m.ID = d.Raw(id)
 				seen.raw = m.ID
 			} else {
@@ -395,47 +393,4 @@ func (d *decoder) version(m *Message) {
 	default:
 		d.Fail(walk.StageVersion, ahp.FailMalformed, ahp.CodeInvalidParams, v.Start, walk.Describe(v), `the string "0.1"`)
 	}
-}
-
-// sniff looks for the id and the method of a message that was cut off, or not
-// read to its end.
-func sniff(frame []byte) (id ahp.Raw, method bool) {
-	d := jsontext.NewDecoder(bytes.NewReader(frame))
-	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
-		return nil, false
-	}
-	for {
-		t, err := d.ReadToken()
-		if err != nil || t.Kind() != '"' {
-			return id, method
-		}
-		name := t.String()
-		v, err := d.ReadValue()
-		if err != nil {
-			return id, method
-		}
-		switch name {
-		case "id":
-			if usableID(v) {
-				id = ahp.Raw(bytes.Clone(v))
-			}
-		case "method":
-			method = v.Kind() == '"'
-		}
-	}
-}
-
-// usableID reports whether v, the text of one JSON value, can be the id of a request.
-func usableID(v []byte) bool {
-	if len(v) == 0 {
-		return false
-	}
-	switch c := v[0]; {
-	case c == '"':
-		return len(v) > 2
-	case c == '-' || '0' <= c && c <= '9':
-		_, _, ok := walk.Integer(v)
-		return ok
-	}
-	return false
 }

@@ -46,7 +46,7 @@ func ParseRegistration(name string, data []byte, o RegOptions) (*ahp.Registratio
 	}
 	var warnings []Problem
 	var errs []error
-	for _, p := range problems(name, data, d.findings()) {
+	for _, p := range problems(name, data, walk.Sorted(d.Problems())) {
 		if p.Severity == SeverityWarning {
 			warnings = append(warnings, p)
 		} else {

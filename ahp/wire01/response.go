@@ -28,7 +28,7 @@ func (d *decoder) response(m *Message, want *string, caps ahp.Capabilities) {
 			}
 		case "id":
 			id = d.Skip()
-			if !usableID(d.Text(id)) && id.Kind != 'n' {
+			if !walk.UsableID(d.Text(id)) && id.Kind != 'n' {
 				d.shape(id.Start, walk.Describe(id), "a string that is not empty, an integer or null")
 				break
 			}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/internal/walk"
 )
 
 func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
@@ -176,7 +177,7 @@ func (e *encoder) id(id ahp.Raw, answer bool) {
 	switch {
 	case len(id) == 0 && answer, answer && string(id) == "null":
 		e.text("null")
-	case !usableID(id):
+	case !walk.UsableID(id):
 		e.bad("another id", "a string that is not empty or an integer")
 		e.text("false")
 	case plainID(id):

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/holdpoint/holdpoint/ahp"
+	"github.com/holdpoint/holdpoint/ahp/internal/walk"
 )
 
 // body writes the members that only events of this type have.
@@ -340,7 +341,7 @@ func (e *encoder) eventError(x *ahp.EventError) {
 	e.name("message", x.Message)
 	e.optional("code", x.Code)
 	e.member("status", x.Status, 0)
-	if x.Status != nil && !usableID(ahp.Raw(bytes.TrimSpace(x.Status))) {
+	if x.Status != nil && !walk.UsableID(bytes.TrimSpace(x.Status)) {
 		e.bad("another status", "a string that is not empty or an integer")
 	}
 	e.member("native", x.Native, 0)

@@ -2,12 +2,8 @@ package wiredraft
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/holdpoint/holdpoint/ahp"
 	"github.com/holdpoint/holdpoint/ahp/internal/walk"
 )
@@ -51,7 +47,7 @@ func Lint(name string, data []byte, kind Kind, o LintOptions) ([]Problem, Kind) 
 	if fault != nil {
 		return problems(name, data, []walk.Problem{*fault}), kind
 	}
-	if !lines(name, data) {
+	if !walk.Lines(name, data) {
 		return problems(name, data, lintOne(data, kind, to, event)), kind
 	}
 	var all []walk.Problem
@@ -113,9 +109,7 @@ func lintOne(data []byte, kind Kind, to answerTo, event *ahp.Event) []walk.Probl
 		}
 		d.End()
 	}
-	list := slices.Clone(d.Problems())
-	slices.SortStableFunc(list, func(a, b walk.Problem) int { return a.Off - b.Off })
-	return slices.CompactFunc(list, func(a, b walk.Problem) bool { return a == b }) // what was read twice
+	return walk.Sorted(d.Problems())
 }
 
 func (d *decoder) lintMessage(to answerTo, event *ahp.Event) {
@@ -135,30 +129,10 @@ func (d *decoder) lintMessage(to answerTo, event *ahp.Event) {
 	d.anyMessage(new(Message), to)
 }
 
-// lines reports whether each line of the file is a document.
-func lines(name string, data []byte) bool {
-	if strings.HasSuffix(name, ".jsonl") {
-		return true
-	}
-	if strings.HasSuffix(name, ".json") {
-		return false
-	}
-	first, rest, ok := bytes.Cut(data, []byte("\n"))
-	return ok && len(bytes.TrimSpace(rest)) > 0 && jsontext.Value(first).IsValid(jsontext.AllowDuplicateNames(true))
-}
-
 // guess tells the kind of a file by the first telling name at its outermost level.
 func guess(data []byte) Kind {
-	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true))
-	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
-		return KindMessage
-	}
-	for {
-		t, err := d.ReadToken()
-		if err != nil || t.Kind() != '"' {
-			return KindMessage
-		}
-		switch t.String() {
+	for name := range walk.Names(data) {
+		switch name {
 		case "hooks":
 			return KindRegistration
 		case "jsonrpc", "method", "params", "result":
@@ -168,34 +142,21 @@ func guess(data []byte) Kind {
 		case "events", "managedPolicy":
 			return KindManifest
 		}
-		if err := d.SkipValue(); err != nil {
-			return KindMessage
-		}
 	}
+	return KindMessage
 }
 
-// problems gives each problem its place in the file, in the order of the text.
+// problems gives each problem its place in the file. The list is in the order of
+// the text.
 func problems(file string, data []byte, list []walk.Problem) []Problem {
-	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b walk.Problem) int { return a.Off - b.Off })
 	out := make([]Problem, 0, len(list))
-	line, column, at := 1, 1, 0
-	for i := range list {
-		p := &list[i]
-		for at < p.Off && at < len(data) {
-			_, n := utf8.DecodeRune(data[at:])
-			if data[at] == '\n' {
-				line, column = line+1, 0
-			}
-			column++
-			at += n
-		}
+	for p, at := range walk.Places(data, list) {
 		severity := SeverityError
 		if p.Warning {
 			severity = SeverityWarning
 		}
 		out = append(out, Problem{
-			File: file, Pointer: p.Pointer, Line: line, Column: column,
+			File: file, Pointer: p.Pointer, Line: at.Line, Column: at.Column,
 			Found: p.Found, Expected: p.Expected, Severity: severity,
 		})
 	}
