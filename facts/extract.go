@@ -75,6 +75,8 @@ type extractor struct {
 	limits Limits
 	f      *Facts
 	folder string // the folder that the tool runs in
+
+	argBytes int // that were added to commands, see withArgs
 }
 
 func (x *extractor) breach(bound string) { x.f.Breach = cmp.Or(x.f.Breach, bound) }
@@ -310,10 +312,10 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 			case keys[pk] && text == "":
 				text, pointer = v, "/"+escapePointer(k)
 				if v != "" && args != "" {
-					text, pointer = v+args, ""
+					text, pointer = x.withArgs(v, args), ""
 				}
 			case keys[pk]:
-				text += "\n" + v + args // two members that both hold code: judge both
+				text = x.joinLines(text, x.withArgs(v, args)) // two members that both hold code: judge both
 			case folderKeys[pk] && v != "":
 				x.folder = x.resolve(v).Abs
 			case pk == "shell" && dialect == shell.Unknown:
@@ -327,7 +329,7 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 				x.f.Undecidable = true
 				continue
 			}
-			words, ok := stringList(v)
+			words, ok := x.stringList(v)
 			if !ok {
 				x.unreadable("/"+escapePointer(k), v, "a list of texts")
 				continue
@@ -336,17 +338,17 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 			if pk == "commands" || slices.ContainsFunc(v, isObject) {
 				line = strings.Join(words, "\n")
 			}
-			text, pointer = joinLines(text, line+args), ""
+			text, pointer = x.joinLines(text, x.withArgs(line, args)), ""
 		case map[string]any:
 			if !keys[pk] {
 				continue
 			}
-			lines, ok := commandLines(v)
+			lines, ok := x.commandLines(v)
 			if !ok {
 				x.unreadable("/"+escapePointer(k), v, "a text")
 				continue
 			}
-			text, pointer = joinLines(text, strings.Join(lines, "\n")), ""
+			text, pointer = x.joinLines(text, strings.Join(lines, "\n")), ""
 		default:
 			if keys[pk] {
 				odd.note("/"+escapePointer(k), v)
@@ -397,26 +399,38 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 // arguments are what stands beside a command to be added to it: the servers of MCP
 // that run programs often take them so.
 func (x *extractor) arguments(names []string, input map[string]any) string {
-	args := ""
+	var args strings.Builder
 	for _, k := range names {
-		if !argKeys[plainKey(k)] {
-			continue
-		}
-		more, ok := argText(input[k])
-		if !ok {
+		if argKeys[plainKey(k)] && !writeArgs(&args, input[k]) {
 			x.f.Undecidable = true
 		}
-		args += more
 	}
-	return args
+	return args.String()
 }
 
-// joinLines puts the text of two members together: both are judged.
-func joinLines(a, b string) string {
-	if a == "" {
+// maxText is how long a text of a shell may be.
+func (x *extractor) maxText() int { return cmp.Or(max(x.o.ShellLimits.Bytes, 0), shell.DefaultBytes) }
+
+// joinLines puts the text of two members together: both are judged. To what is too
+// long to be judged nothing is added.
+func (x *extractor) joinLines(a, b string) string {
+	switch {
+	case a == "":
 		return b
+	case len(a) > x.maxText():
+		return a
 	}
 	return a + "\n" + b
+}
+
+// withArgs adds arguments to a command. Many commands may share them: all that is added
+// so is together no longer than one text may be.
+func (x *extractor) withArgs(command, args string) string {
+	if x.argBytes += len(args); x.argBytes > x.maxText() {
+		x.breach("shell.bytes")
+		return command
+	}
+	return command + args
 }
 
 // bound cuts what is over the limits. A cut list is incomplete, so it is a breach.
@@ -513,14 +527,14 @@ func kebab(s string) string {
 	return b.String()
 }
 
-func stringList(list []any) ([]string, bool) {
+func (x *extractor) stringList(list []any) ([]string, bool) {
 	out := make([]string, 0, len(list))
 	for _, v := range list {
 		switch v := v.(type) {
 		case string:
 			out = append(out, v)
 		case map[string]any:
-			lines, ok := commandLines(v)
+			lines, ok := x.commandLines(v)
 			if !ok {
 				return nil, false
 			}
@@ -537,16 +551,14 @@ var argKeys = keySet("args", "arguments")
 
 // commandLines reads {"command": "…", "args": […]}: every member that holds a command,
 // with the arguments. It reports false where one of them is there in another form.
-func commandLines(m map[string]any) (lines []string, ok bool) {
-	args := ""
+func (x *extractor) commandLines(m map[string]any) (lines []string, ok bool) {
+	var args strings.Builder
 	for _, k := range sortedKeys(m) {
 		switch pk := plainKey(k); {
 		case argKeys[pk]:
-			more, ok := argText(m[k])
-			if !ok {
+			if !writeArgs(&args, m[k]) {
 				return nil, false
 			}
-			args += more
 		case commandKeys[pk]:
 			switch v := m[k].(type) {
 			case nil:
@@ -558,31 +570,33 @@ func commandLines(m map[string]any) (lines []string, ok bool) {
 		}
 	}
 	for i := range lines {
-		lines[i] += args
+		lines[i] = x.withArgs(lines[i], args.String())
 	}
 	return lines, len(lines) > 0
 }
 
-// argText writes arguments as they stand behind a command: a list of words, or text of
-// which a shell makes words.
-func argText(v any) (string, bool) {
+// writeArgs writes arguments as they stand behind a command: a list of words, or text of
+// which a shell makes words. It reports false, and has written nothing, where v is
+// neither.
+func writeArgs(to *strings.Builder, v any) bool {
 	switch v := v.(type) {
 	case nil:
-		return "", true
+		return true
 	case string:
-		return " " + v, true
+		to.WriteByte(' ')
+		to.WriteString(v)
+		return true
 	case []any:
-		text := ""
-		for _, e := range v {
-			word, ok := e.(string)
-			if !ok {
-				return "", false
-			}
-			text += " " + quoteWord(word)
+		if slices.ContainsFunc(v, func(e any) bool { _, ok := e.(string); return !ok }) {
+			return false
 		}
-		return text, true
+		for _, e := range v {
+			to.WriteByte(' ')
+			to.WriteString(quoteWord(e.(string)))
+		}
+		return true
 	}
-	return "", false
+	return false
 }
 
 func isObject(v any) bool { _, ok := v.(map[string]any); return ok }

@@ -351,6 +351,30 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// Arguments that many commands share are not multiplied beyond what a text may hold.
+func TestSharedArguments(t *testing.T) {
+	args := strings.Repeat("x", 400<<10)
+	var members strings.Builder
+	for i := range 64 {
+		fmt.Fprintf(&members, `"%scommand":"ls",`, strings.Repeat("_", i))
+	}
+	object := "{" + members.String() + `"args":["` + args + `"]}`
+	for name, input := range map[string]string{
+		"beside":   object,
+		"object":   `{"command":` + object + `}`,
+		"list":     `{"command":[` + object + `]}`,
+		"commands": `{"commands":[` + strings.TrimSuffix(strings.Repeat(`{"command":"ls","args":"`+strings.Repeat("y", 30<<10)+`"},`, 64), ",") + `]}`,
+	} {
+		f := extract(t, event("run_command", ahp.KindShell, input), facts.Options{})
+		if f.Breach != "shell.bytes" {
+			t.Errorf("%s: breach %q", name, f.Breach)
+		}
+		if n := len(f.Shell.Text); n > 3<<20 {
+			t.Errorf("%s: a text of %d bytes", name, n)
+		}
+	}
+}
+
 func TestSecrets(t *testing.T) {
 	boom := errors.New("boom")
 	find := func(_ context.Context, s string) ([]facts.SecretMatch, error) {

@@ -253,7 +253,7 @@ func (x *extractor) patches(input map[string]any) bool {
 		text, ok := input[k].(string)
 		if list, isList := input[k].([]any); isList {
 			// ["apply_patch", "*** Begin Patch …"]
-			if words, all := stringList(list); all && len(words) > 0 {
+			if words, all := x.stringList(list); all && len(words) > 0 {
 				text, ok = words[len(words)-1], true
 			}
 		}
