@@ -261,7 +261,11 @@ func (x *extractor) patches(input map[string]any) bool {
 			continue
 		}
 		if !ok {
-			odd.note("/"+escapePointer(k), input[k])
+			if patchTool && holdsMore(input[k]) {
+				x.unreadable("/"+escapePointer(k), input[k], "a patch")
+			} else {
+				odd.note("/"+escapePointer(k), input[k])
+			}
 			continue
 		}
 		files, err := ParsePatch(text, x.limits.Files)
@@ -290,6 +294,18 @@ func (x *extractor) patches(input map[string]any) bool {
 		}
 	}
 	return found
+}
+
+// holdsMore reports whether a value is of a kind that may hide what a tool makes
+// something of.
+func holdsMore(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) > 0
+	case []any:
+		return len(v) > 0
+	}
+	return false
 }
 
 // fetch reads the addresses of a tool's input.

@@ -55,6 +55,8 @@ func TestUnreadableInput(t *testing.T) {
 		{"apply_patch", "file_edit", `{"input":{"patch":"*** Begin Patch"}}`, "/input an object"},
 		{"apply_patch", "file_edit", `{"command":["apply_patch",5]}`, "/command an array"},
 		{"apply_patch", "file_edit", `{"input":"*** Begin Patch\n*** Delete File: a\n*** End Patch","diff":null}`, ""},
+		{"apply_patch", "file_edit", `{"input":"*** Begin Patch\n*** Delete File: a\n*** End Patch","patch":{"text":"x"}}`, "/patch an object"},
+		{"apply_patch", "file_edit", `{"input":"*** Begin Patch\n*** Delete File: a\n*** End Patch","patch":{},"diff":[]}`, ""},
 		{"WebFetch", "fetch", `{"url":["https://example.com",9]}`, "/url/1 a number"},
 		{"WebFetch", "fetch", `{"url":{"host":"169.254.169.254"}}`, "/url an object"},
 		{"WebFetch", "fetch", `{"url":false}`, "/url a boolean"},
