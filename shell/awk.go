@@ -66,7 +66,7 @@ func (x *inv) awk() value {
 	str := func(i int) (value, bool, int) {
 		v := value{span: x.span}
 		ok := false
-		for i < len(toks) {
+		for i < len(toks) && f.m.grows(len(v.s)+len(x.in.s), x.span) {
 			t := toks[i]
 			if t.kind == tokStr {
 				v.s += literalKeep(t.s)

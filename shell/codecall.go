@@ -261,6 +261,9 @@ func (c *coder) effect(r callRule, v cval, recv *cval, args []cval) cval {
 			if len(args) > 1 && args[1].isLst {
 				all := target.v
 				for _, a := range args[1].list {
+					if !c.x.f.m.grows(len(all.s), c.x.span) {
+						break
+					}
 					all.s += " " + a.v.s
 				}
 				return c.shellRun(cval{v: all, ok: true})
@@ -408,6 +411,9 @@ func (c *coder) effect(r callRule, v cval, recv *cval, args []cval) cval {
 	case "print":
 		if c.stdout != nil {
 			for _, a := range args {
+				if !c.x.f.m.grows(len(c.stdout.s), c.x.span) {
+					break
+				}
 				if a.ok {
 					c.stdout.s += a.v.s
 					c.stdout.t |= a.v.t

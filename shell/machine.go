@@ -140,6 +140,17 @@ func (m *machine) step(at Span) bool {
 	return true
 }
 
+// grows counts the work of adding to a text that is n bytes long, and reports whether
+// that may go on: a short program can name a long text very often.
+func (m *machine) grows(n int, at Span) bool {
+	if n > m.lim.Bytes {
+		m.breach("bytes", at)
+		return false
+	}
+	m.nodes += n >> 10
+	return m.step(at)
+}
+
 func (f *frame) span(n syntax.Node) Span {
 	if f.nested {
 		return f.base
