@@ -18,7 +18,7 @@ func (c *coder) concat(a, b cval) cval {
 	if !b.ok && y.s == "" {
 		y.s = unknownText
 	}
-	if len(x.s)+len(y.s) > 1<<16 {
+	if len(x.s)+len(y.s) > 1<<16 || !c.x.f.m.grows(len(x.s)+len(y.s), c.x.span) {
 		return noVal
 	}
 	x.vars = append([]string(nil), x.vars...)
@@ -462,6 +462,9 @@ func (c *coder) interpolate(t token) cval {
 		v := sub.expr(0)
 		if v.v.s == "" && !v.ok {
 			v.v.s = unknownText
+		}
+		if !c.x.f.m.grows(b.Len()+len(v.v.s), c.x.span) {
+			return noVal
 		}
 		b.WriteString(v.v.s)
 		out.v.t |= v.v.t
