@@ -296,7 +296,8 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 	case shape.code != "":
 		keys = codeKeys
 	}
-	text, pointer, dialect := "", "", shape.dialect
+	commands := script{max: x.maxText()}
+	pointer, dialect := "", shape.dialect
 	var odd misfit
 	var buf [8]string
 	names := sortedInto(buf[:0], input)
@@ -309,13 +310,17 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 		switch v := input[k].(type) {
 		case string:
 			switch {
-			case keys[pk] && text == "":
-				text, pointer = v, "/"+escapePointer(k)
-				if v != "" && args != "" {
-					text, pointer = x.withArgs(v, args), ""
+			case keys[pk] && commands.empty():
+				if v == "" || args == "" {
+					commands.add(v)
+					pointer = "/" + escapePointer(k)
+					continue
 				}
+				commands.add(x.withArgs(v, args))
+				pointer = ""
 			case keys[pk]:
-				text = x.joinLines(text, x.withArgs(v, args)) // two members that both hold code: judge both
+				commands.add(x.withArgs(v, args)) // two members that both hold code: judge both
+				pointer = ""
 			case folderKeys[pk] && v != "":
 				x.folder = x.resolve(v).Abs
 			case pk == "shell" && dialect == shell.Unknown:
@@ -338,7 +343,8 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 			if pk == "commands" || slices.ContainsFunc(v, isObject) {
 				line = strings.Join(words, "\n")
 			}
-			text, pointer = x.joinLines(text, x.withArgs(line, args)), ""
+			commands.add(x.withArgs(line, args))
+			pointer = ""
 		case map[string]any:
 			if !keys[pk] {
 				continue
@@ -348,13 +354,15 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 				x.unreadable("/"+escapePointer(k), v, "a text")
 				continue
 			}
-			text, pointer = x.joinLines(text, strings.Join(lines, "\n")), ""
+			commands.add(strings.Join(lines, "\n"))
+			pointer = ""
 		default:
 			if keys[pk] {
 				odd.note("/"+escapePointer(k), v)
 			}
 		}
 	}
+	text := commands.text()
 	switch {
 	case strings.EqualFold(name, "use_aws"):
 		text, pointer = awsLine(input), ""
@@ -394,43 +402,6 @@ func (x *extractor) shell(name string, shape toolShape, input map[string]any) {
 	}
 	shellFacts(x.f, r)
 	x.bound()
-}
-
-// arguments are what stands beside a command to be added to it: the servers of MCP
-// that run programs often take them so.
-func (x *extractor) arguments(names []string, input map[string]any) string {
-	var args strings.Builder
-	for _, k := range names {
-		if argKeys[plainKey(k)] && !writeArgs(&args, input[k]) {
-			x.f.Undecidable = true
-		}
-	}
-	return args.String()
-}
-
-// maxText is how long a text of a shell may be.
-func (x *extractor) maxText() int { return cmp.Or(max(x.o.ShellLimits.Bytes, 0), shell.DefaultBytes) }
-
-// joinLines puts the text of two members together: both are judged. To what is too
-// long to be judged nothing is added.
-func (x *extractor) joinLines(a, b string) string {
-	switch {
-	case a == "":
-		return b
-	case len(a) > x.maxText():
-		return a
-	}
-	return a + "\n" + b
-}
-
-// withArgs adds arguments to a command. Many commands may share them: all that is added
-// so is together no longer than one text may be.
-func (x *extractor) withArgs(command, args string) string {
-	if x.argBytes += len(args); x.argBytes > x.maxText() {
-		x.breach("shell.bytes")
-		return command
-	}
-	return command + args
 }
 
 // bound cuts what is over the limits. A cut list is incomplete, so it is a breach.
@@ -527,77 +498,8 @@ func kebab(s string) string {
 	return b.String()
 }
 
-func (x *extractor) stringList(list []any) ([]string, bool) {
-	out := make([]string, 0, len(list))
-	for _, v := range list {
-		switch v := v.(type) {
-		case string:
-			out = append(out, v)
-		case map[string]any:
-			lines, ok := x.commandLines(v)
-			if !ok {
-				return nil, false
-			}
-			out = append(out, lines...)
-		default:
-			return nil, false
-		}
-	}
-	return out, len(out) > 0
-}
-
 // argKeys are the members that hold what is added to a command.
 var argKeys = keySet("args", "arguments")
-
-// commandLines reads {"command": "…", "args": […]}: every member that holds a command,
-// with the arguments. It reports false where one of them is there in another form.
-func (x *extractor) commandLines(m map[string]any) (lines []string, ok bool) {
-	var args strings.Builder
-	for _, k := range sortedKeys(m) {
-		switch pk := plainKey(k); {
-		case argKeys[pk]:
-			if !writeArgs(&args, m[k]) {
-				return nil, false
-			}
-		case commandKeys[pk]:
-			switch v := m[k].(type) {
-			case nil:
-			case string:
-				lines = append(lines, v)
-			default:
-				return nil, false
-			}
-		}
-	}
-	for i := range lines {
-		lines[i] = x.withArgs(lines[i], args.String())
-	}
-	return lines, len(lines) > 0
-}
-
-// writeArgs writes arguments as they stand behind a command: a list of words, or text of
-// which a shell makes words. It reports false, and has written nothing, where v is
-// neither.
-func writeArgs(to *strings.Builder, v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case string:
-		to.WriteByte(' ')
-		to.WriteString(v)
-		return true
-	case []any:
-		if slices.ContainsFunc(v, func(e any) bool { _, ok := e.(string); return !ok }) {
-			return false
-		}
-		for _, e := range v {
-			to.WriteByte(' ')
-			to.WriteString(quoteWord(e.(string)))
-		}
-		return true
-	}
-	return false
-}
 
 func isObject(v any) bool { _, ok := v.(map[string]any); return ok }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -372,6 +374,28 @@ func TestSharedArguments(t *testing.T) {
 		if n := len(f.Shell.Text); n > 3<<20 {
 			t.Errorf("%s: a text of %d bytes", name, n)
 		}
+	}
+}
+
+// Members that all hold commands are put together once, not again for each.
+func TestManyCommands(t *testing.T) {
+	var members strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&members, `"%scommand":"echo %s",`, strings.Repeat("_", i), strings.Repeat("a", 200))
+	}
+	input := "{" + members.String() + `"cmd":"rm -rf /"}`
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f := extract(t, event("run_command", ahp.KindShell, input), facts.Options{})
+	runtime.ReadMemStats(&after)
+	if n := strings.Count(f.Shell.Text, "\n"); n != 2000 || f.Shell.Pointer != "" {
+		t.Errorf("%d lines, at %q", n+1, f.Shell.Pointer)
+	}
+	if !slices.ContainsFunc(f.Hazards, func(h facts.Hazard) bool { return h.Code == facts.FSDeleteRecursive }) {
+		t.Errorf("hazards %v", f.Hazards)
+	}
+	if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 128 {
+		t.Errorf("took %d MiB", n)
 	}
 }
 
