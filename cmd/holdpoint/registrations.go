@@ -110,18 +110,29 @@ func refusedByServe(name string, data []byte, o *gateway.Options) []wire01.Probl
 	}
 	if o.Revision == ahp.VersionDraft {
 		_, _, err := wiredraft.ParseRegistration(name, data, wiredraft.RegOptions{Manifest: gateway.AgentManifest(o.RewriteAllows)})
-		if joined, ok := err.(interface{ Unwrap() []error }); ok {
-			for _, e := range joined.Unwrap() {
-				if p, ok := errors.AsType[wiredraft.Problem](e); ok {
-					list = append(list, wire01.Problem{
-						File: name, Pointer: p.Pointer, Line: p.Line, Column: p.Column, Found: p.Found, Expected: p.Expected, Severity: wire01.SeverityError,
-					})
-				}
+		for _, e := range unjoined(err) {
+			p, ok := errors.AsType[wiredraft.Problem](e)
+			if !ok { // nothing that is refused may pass for want of a place
+				p = wiredraft.Problem{Found: e.Error(), Expected: "a registration that the gateway carries out"}
 			}
+			list = append(list, wire01.Problem{
+				File: name, Pointer: p.Pointer, Line: p.Line, Column: p.Column, Found: p.Found, Expected: p.Expected, Severity: wire01.SeverityError,
+			})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b wire01.Problem) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
 	return list
+}
+
+// unjoined are the errors that were joined to err, or err alone.
+func unjoined(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
 }
 
 // statedRevision is the revision that a document, or a message, says it is of. What
